@@ -1,0 +1,8 @@
+"""Eye-blink removal for MNE-Python with ICA by optimal transport."""
+
+__version__ = "0.1.0.dev0"
+
+from mne_otica import datasets, metrics, simulation
+from mne_otica.solver import OTICAConvergenceWarning, otica
+
+__all__ = ["OTICAConvergenceWarning", "datasets", "metrics", "otica", "simulation"]

@@ -1,0 +1,55 @@
+"""Checks of arguments, and the private helpers of MNE that this package uses."""
+
+import numpy as np
+from mne.utils import _check_option, _validate_type
+from mne.utils import warn as _mne_warn
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["_check_option", "_validate_matrix", "_validate_type", "as_generator", "warn"]
+
+RandomState = int | np.random.RandomState | np.random.Generator | None
+
+
+def warn(message: str, category: type[Warning] = RuntimeWarning) -> None:
+    """Warn through MNE, pointing at the user's line."""
+    _mne_warn(message, category, module="mne_otica", ignore_namespaces=("mne", "mne_otica"))
+
+
+def as_generator(random_state: RandomState) -> np.random.Generator:
+    """Return a Generator; None is a fixed seed, so that the same call gives the same answer."""
+    _validate_type(
+        random_state,
+        ("int-like", np.random.RandomState, np.random.Generator, None),
+        "random_state",
+    )
+    if random_state is None:
+        random_state = 0
+    elif isinstance(random_state, np.random.RandomState):
+        random_state = random_state.randint(2**31)
+    return np.random.default_rng(random_state)
+
+
+def _validate_matrix(array: ArrayLike, name: str) -> NDArray:
+    """Return a finite, real, two-dimensional array in single or double precision, or raise."""
+    array = np.asarray(array)
+    if array.ndim != 2:
+        raise ValueError(
+            f"{name} must be two-dimensional with one signal per row, but has "
+            f"{array.ndim} dimension(s), shape {array.shape}; reshape it to "
+            "(n_signals, n_samples)."
+        )
+    if array.dtype.kind not in "fiu":
+        raise TypeError(
+            f"{name} must hold real numbers, but has dtype {array.dtype}; convert it to float64."
+        )
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    # The sum of a row is not finite if any of its samples is not.
+    suspects = np.flatnonzero(~np.isfinite(array.sum(axis=1, dtype=np.float64)))
+    n_bad = int(np.sum(~np.isfinite(array[suspects])))
+    if n_bad:
+        raise ValueError(
+            f"{name} has {n_bad} NaN or infinite value(s), first in row {suspects[0]}; remove or "
+            "interpolate these samples."
+        )
+    return array

@@ -1,0 +1,168 @@
+"""OT-ICA by a preconditioned quasi-Newton method on the orthogonal group.
+
+On whitened data the total contrast of W in O(d) is ``2 d - 2 sum_i C_i``, so the sum of the
+C_i is minimised. A step is a rotation: W becomes R(E) W with E skew. The optimal coupling
+need not be differentiated (envelope theorem), which gives the gradient
+``G - Gᵀ, G = P Yᵀ / N`` with P the Gaussian targets in the order of Y = W X. Near
+independence a rotation in the plane (i, j) has the curvature
+``(k_i - C_i) + (k_j - C_j)`` with k the mean slope of the transport map. It is never negative and
+vanishes only for two Gaussians, so no switching between sub- and super-Gaussian
+sources is needed. Limited-memory BFGS starts from this curvature.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mne_otica._solution import Solution
+from mne_otica.transport import N_BINS, bin_counts, bin_index, targets_and_slopes
+
+# Pairs of nearly Gaussian components have next to no curvature. This floor keeps their steps,
+# which are mostly noise, from growing out of proportion.
+MIN_CURVATURE = 0.05
+MEMORY = 10  # pairs of steps and gradients that L-BFGS remembers
+LONGEST_STEP = 0.7  # radians; rotations by more than 45 degrees only relabel components
+SUFFICIENT_DECREASE = 1e-4
+MAX_HALVINGS = 6
+CHUNK_BYTES = 4 * 2**20  # columns are handled in pieces that stay in the cache
+
+
+class Evaluation(NamedTuple):
+    """What one pass over the data tells about an unmixing matrix."""
+
+    value: float  # sum of C over components, the function minimised
+    gradient: NDArray[np.float64]  # skew, shape (d, d)
+    correlation: NDArray[np.float64]  # C of each component
+    slope: NDArray[np.float64]  # mean slope of each transport map
+
+
+class Objective:
+    """The sum of C over the components of W X, by the binned transport map.
+
+    Parameters
+    ----------
+    X : ndarray of float32, shape (n_components, n_samples)
+        Whitened data.
+    """
+
+    def __init__(self, X: NDArray[np.float32]) -> None:
+        self.X = X
+        self.n_evaluations = 0
+        self._Y = np.empty_like(X)
+        self._index = np.empty(X.shape, dtype=np.uint16)
+
+    def _chunks(self) -> Iterator[slice]:
+        n_rows, n_samples = self.X.shape
+        size = max(CHUNK_BYTES // (4 * n_rows), 1)
+        for start in range(0, n_samples, size):
+            yield slice(start, min(start + size, n_samples))
+
+    def __call__(self, W: NDArray[np.float64]) -> Evaluation:
+        """Evaluate the objective and its derivatives at W."""
+        self.n_evaluations += 1
+        n_rows, n_samples = self.X.shape
+        W = W.astype(np.float32)
+        counts = np.zeros((n_rows, N_BINS), dtype=np.int64)
+        for chunk in self._chunks():
+            Y = np.matmul(W, self.X[:, chunk], out=self._Y[:, chunk])
+            index = self._index[:, chunk] = bin_index(Y)
+            counts += bin_counts(index)
+        targets, slope = targets_and_slopes(counts)
+        G = np.zeros((n_rows, n_rows))
+        for chunk in self._chunks():
+            mapped = np.empty((n_rows, chunk.stop - chunk.start), dtype=np.float32)
+            for row in range(n_rows):
+                np.take(targets[row], self._index[row, chunk], out=mapped[row], mode="clip")
+            G += mapped @ self._Y[:, chunk].T
+        G /= n_samples
+        correlation = np.diag(G).copy()
+        return Evaluation(correlation.sum(), G - G.T, correlation, slope)
+
+
+class _Memory:
+    """The recent past of an L-BFGS run, and the directions it suggests."""
+
+    def __init__(self) -> None:
+        self.pairs: list[tuple[NDArray, NDArray, float]] = []
+
+    def add(self, step: NDArray, change: NDArray) -> None:
+        curvature = step @ change
+        if curvature > 1e-10 * np.linalg.norm(step) * np.linalg.norm(change):
+            self.pairs = [*self.pairs[1 - MEMORY :], (step, change, 1 / curvature)]
+
+    def direction(self, gradient: NDArray, curvature: NDArray) -> NDArray:
+        """Return minus the approximate inverse Hessian times the gradient."""
+        q = gradient.copy()
+        weights = []
+        for step, change, rho in reversed(self.pairs):
+            weights.append(rho * (step @ q))
+            q -= weights[-1] * change
+        q /= curvature
+        for (step, change, rho), weight in zip(self.pairs, reversed(weights), strict=True):
+            q += (weight - rho * (change @ q)) * step
+        return -q
+
+
+def _rotation(angles: NDArray, planes: tuple[NDArray, NDArray]) -> NDArray:
+    """Return the Cayley transform of the skew matrix with these entries."""
+    size = planes[1][-1] + 1
+    half = np.zeros((size, size))
+    half[planes] = angles / 2
+    half -= half.T
+    identity = np.eye(size)
+    return np.linalg.solve(identity - half, identity + half)
+
+
+def minimise(
+    objective: Objective,
+    W: NDArray[np.float64],
+    *,
+    tol: float,
+    max_iter: int,
+    on_step: Callable[[], None],
+) -> Solution:
+    """Descend from W until the rotation steps are smaller than the tolerance.
+
+    The gradient does not tell convergence: a random rotation of many sources looks Gaussian
+    everywhere, and its gradient is tiny far from any optimum. The size of the
+    preconditioned step does.
+    """
+    planes = np.triu_indices(len(W), 1)
+    here = objective(W)
+    memory = _Memory()
+    size, converged, n_iter = np.inf, len(W) == 1, 0
+    while n_iter < max_iter and not converged:
+        gradient = here.gradient[planes]
+        excess = here.slope - here.correlation
+        curvature = np.maximum(excess[planes[0]] + excess[planes[1]], MIN_CURVATURE)
+        step = memory.direction(gradient, curvature)
+        if step @ gradient >= 0:
+            memory, step = _Memory(), -gradient / curvature
+        step *= min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
+        for _ in range(MAX_HALVINGS):
+            size = np.abs(step).max()
+            W_next = _rotation(step, planes) @ W
+            there = objective(W_next)
+            if there.value <= here.value + SUFFICIENT_DECREASE * (step @ gradient):
+                break
+            step = step / 2
+        else:
+            # The empirical objective is piecewise smooth: where even a short step along the
+            # preconditioned gradient gains nothing, the optimum is found to its grain.
+            converged = not memory.pairs
+            memory = _Memory()
+            continue
+        n_iter += 1
+        memory.add(step, there.gradient[planes] - gradient)
+        W, here = W_next, there
+        converged = size < tol
+        on_step()
+    return Solution(W, here.correlation, n_iter, objective.n_evaluations, size, converged)
+
+
+def solve(X, W, *, tol, max_iter, rng, on_step):
+    objective = Objective(np.ascontiguousarray(X, dtype=np.float32))
+    s = minimise(objective, W, tol=tol, max_iter=max_iter, on_step=on_step)
+    return s

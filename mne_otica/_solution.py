@@ -1,0 +1,18 @@
+"""What the algorithms hand back to the solver."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass
+class Solution:
+    """Where an algorithm stopped."""
+
+    W: NDArray[np.float64]  # orthogonal, acts on the whitened data
+    correlation: NDArray[np.float64]  # C of each component, see `transport`
+    n_iter: int
+    n_evaluations: int  # passes over the data, or over a part of it
+    step: float  # largest rotation angle of the last iteration, in radians
+    converged: bool

@@ -1,0 +1,98 @@
+"""Centring, rank and whitening of arrays, in passes that never copy the whole data."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+CHUNK_BYTES = 32 * 2**20
+# Directions with less than a millionth of the amplitude of the others are rounding errors, as
+# an average reference or an interpolated channel leaves them in single precision.
+MIN_RELATIVE_VARIANCE = 1e-12
+
+
+@dataclass
+class Whitening:
+    """A linear map to uncorrelated signals of unit variance."""
+
+    mean: NDArray[np.float64]  # of each channel
+    K: NDArray[np.float64]  # shape (n_components, n_channels)
+
+
+class Channels:
+    """Second-order statistics of a data array.
+
+    Parameters
+    ----------
+    X : ndarray, shape (n_channels, n_samples)
+        The data; not changed.
+    """
+
+    def __init__(self, X: NDArray) -> None:
+        n_channels, n_samples = X.shape
+        self.mean = X.mean(axis=1, dtype=np.float64)
+        # Scales are taken out before the covariance is formed, so that neither tiny units nor
+        # a mixture of units costs precision.
+        peak = np.abs(X.max(axis=1) - self.mean)
+        peak = np.maximum(peak, np.abs(X.min(axis=1) - self.mean))
+        # A channel that varies by no more than the rounding of its mean is constant.
+        precision = 8 * np.finfo(X.dtype).eps * np.abs(self.mean)
+        self.constant = np.flatnonzero(peak <= precision)
+        peak[self.constant] = np.inf
+        covariance = np.zeros((n_channels, n_channels))
+        for chunk in chunks(X):
+            centred = (X[:, chunk] - self.mean[:, np.newaxis]) / peak[:, np.newaxis]
+            covariance += centred @ centred.T
+        relative_std = np.sqrt(np.diag(covariance) / n_samples)
+        relative_std[self.constant] = 1
+        peak[self.constant] = 0
+        self.std = relative_std * peak
+        self.correlation = covariance / n_samples / np.outer(relative_std, relative_std)
+        variances, self._axes = np.linalg.eigh(self.correlation)
+        self._variances = np.maximum(variances, 0)
+        kept = self._variances > MIN_RELATIVE_VARIANCE * self._variances[-1]
+        self.rank = int(np.sum(kept)) if len(self.constant) < n_channels else 0
+
+    def whitening(self) -> Whitening:
+        """Whiten all directions that vary; the units of the channels do not matter."""
+        safe_std = np.where(self.std > 0, self.std, 1)
+        return Whitening(self.mean, _sphering(self._variances, self._axes, self.rank) / safe_std)
+
+    def principal(self, n_components: int | float) -> Whitening:
+        """Whiten the leading principal components of the channels as they are.
+
+        Parameters
+        ----------
+        n_components : int | float
+            How many, or the share of the variance that they explain together.
+        """
+        scale = self.std.max()
+        std = self.std / scale
+        variances, axes = np.linalg.eigh(self.correlation * np.outer(std, std))
+        variances = np.maximum(variances, 0)
+        if isinstance(n_components, float):
+            explained = np.cumsum(variances[::-1]) / variances.sum()
+            n_components = min(int(np.sum(explained <= n_components)) + 1, self.rank)
+        return Whitening(self.mean, _sphering(variances, axes, n_components) / scale)
+
+
+def _sphering(variances: NDArray, axes: NDArray, n_components: int) -> NDArray:
+    """Return the scaled leading axes, of the largest variance first."""
+    leading = slice(None, -n_components - 1, -1)
+    return axes[:, leading].T / np.sqrt(variances[leading])[:, np.newaxis]
+
+
+def chunks(X: NDArray) -> Iterator[slice]:
+    """Cut the samples into pieces of bounded size."""
+    size = max(CHUNK_BYTES // (8 * len(X)), 1)
+    for start in range(0, X.shape[1], size):
+        yield slice(start, min(start + size, X.shape[1]))
+
+
+def project(matrix: NDArray, X: NDArray, mean: NDArray, dtype: type) -> NDArray:
+    """Return ``matrix @ (X - mean)`` without a centred copy of X."""
+    out = np.empty((len(matrix), X.shape[1]), dtype=dtype)
+    for chunk in chunks(X):
+        out[:, chunk] = matrix @ (X[:, chunk] - mean[:, np.newaxis])
+    return out

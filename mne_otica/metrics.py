@@ -1,0 +1,74 @@
+"""How well sources were separated: with a known mixing, and without."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import differential_entropy
+
+from mne_otica._checks import _validate_matrix
+
+
+def amari_index(W: ArrayLike, A: ArrayLike) -> float:
+    r"""Return the Amari index of an unmixing matrix against the true mixing.
+
+    Parameters
+    ----------
+    W : array-like, shape (n_components, n_channels)
+        The whole unmixing, whitening included: ``W @ K`` for the matrices of
+        :func:`mne_otica.otica`.
+    A : array-like, shape (n_channels, n_components)
+        The true mixing matrix.
+
+    Returns
+    -------
+    index : float
+        0 for perfect separation up to order, sign and scale; below 0.1 is near-perfect,
+        0.5 and above a failure.
+
+    Notes
+    -----
+    With :math:`P = W A`, the index is the mean over rows and columns of the sum of
+    absolute entries relative to the largest, less one:
+
+    .. math:: E = \frac{1}{2d} \sum_i \Big(\sum_j \frac{|p_{ij}|}{\max_k |p_{ik}|} - 1\Big)
+              + \frac{1}{2d} \sum_j \Big(\sum_i \frac{|p_{ij}|}{\max_k |p_{kj}|} - 1\Big)
+    """
+    W, A = _validate_matrix(W, "W"), _validate_matrix(A, "A")
+    if W.shape != A.shape[::-1]:
+        raise ValueError(
+            f"W @ A must be square, but W has shape {W.shape} and A has shape {A.shape}; pass "
+            "the whole unmixing (W @ K of otica) and the mixing it should undo."
+        )
+    P = np.abs(W @ A)
+    rows = P.sum(axis=1) / P.max(axis=1) - 1
+    columns = P.sum(axis=0) / P.max(axis=0) - 1
+    return float((rows.sum() + columns.sum()) / (2 * len(P)))
+
+
+def residual_dependence(Y: ArrayLike, W: ArrayLike) -> float:
+    """Return the dependence left among components, up to a constant of the data.
+
+    The mutual information of the components is the sum of their entropies, less the log
+    determinant of the unmixing, less the entropy of the data. The last term is the same
+    for all unmixings of the same data and is left out, so the figure ranks methods: the
+    lower, the more independent. Use the same number of components for all of them.
+
+    Parameters
+    ----------
+    Y : array-like, shape (n_components, n_samples)
+        The components.
+    W : array-like, shape (n_components, n_components)
+        The matrix that made them from the (whitened) data.
+
+    Returns
+    -------
+    dependence : float
+        Sum of Vasicek entropies minus ``log|det W|``, in nats.
+    """
+    Y, W = _validate_matrix(Y, "Y"), _validate_matrix(W, "W")
+    if W.shape != (len(Y), len(Y)):
+        raise ValueError(
+            f"W must be square with a row per component ({len(Y)}), got shape {W.shape}; pass "
+            "the matrix that acts on the whitened data."
+        )
+    entropies = differential_entropy(Y, axis=1, method="vasicek")
+    return float(np.sum(entropies) - np.linalg.slogdet(W).logabsdet)

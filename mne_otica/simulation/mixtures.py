@@ -1,0 +1,158 @@
+"""Linear mixtures of independent sources, as in the paper's experiments."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from mne_otica._checks import _check_option, _validate_type
+
+MAX_CONDITION = 100
+BUMP_WIDTH = 0.15  # of the three Gaussian bumps of the failure-mode distributions
+
+
+class Mixture(NamedTuple):
+    """A mixture and its truth: ``X = mixing @ sources``."""
+
+    X: NDArray[np.float64]
+    mixing: NDArray[np.float64]
+    sources: NDArray[np.float64]
+
+
+def _standardised(samples: NDArray) -> NDArray[np.float64]:
+    return (samples - samples.mean()) / samples.std()
+
+
+def _student_t(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+    samples = rng.standard_t(3, n)
+    return samples / samples.std()
+
+
+def _bump_weight(position: float) -> float:
+    """Return the weight of each outer bump that makes the variance 1."""
+    return (1 - BUMP_WIDTH**2) / (2 * position**2)
+
+
+def _gaussian_mean(function: Callable, mean: float, std: float) -> float:
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    return float(weights @ function(mean + std * nodes) / weights.sum())
+
+
+def _bumps_mean(function: Callable, position: float) -> float:
+    """Return the mean of an even function under the three bumps."""
+    outer = _gaussian_mean(function, position, BUMP_WIDTH)
+    inner = _gaussian_mean(function, 0, BUMP_WIDTH)
+    weight = _bump_weight(position)
+    return 2 * weight * outer + (1 - 2 * weight) * inner
+
+
+def _log_cosh(s: NDArray) -> NDArray:
+    return np.logaddexp(s, -s) - np.log(2)
+
+
+def _fixed_point_curvature(s: NDArray) -> NDArray:
+    """Integrand of FastICA's Hessian entry for the log cosh contrast."""
+    return s * np.tanh(s) - 1 + np.tanh(s) ** 2
+
+
+@lru_cache
+def _zero_negentropy_position() -> float:
+    gaussian = _gaussian_mean(_log_cosh, 0, 1)
+    return brentq(lambda b: _bumps_mean(_log_cosh, b) - gaussian, 1.2, 2.0)
+
+
+@lru_cache
+def _vanishing_curvature_position() -> float:
+    return brentq(lambda b: _bumps_mean(_fixed_point_curvature, b), 1.2, 2.0)
+
+
+def _bumps(rng: np.random.Generator, n: int, position: float) -> NDArray[np.float64]:
+    weight = _bump_weight(position)
+    centres = rng.choice([-position, 0, position], n, p=[weight, 1 - 2 * weight, weight])
+    return centres + BUMP_WIDTH * rng.standard_normal(n)
+
+
+_SOURCES: dict[str, Callable[[np.random.Generator, int], NDArray[np.float64]]] = {
+    "laplace": lambda rng, n: rng.laplace(scale=np.sqrt(0.5), size=n),
+    "bernoulli": lambda rng, n: rng.choice([-1.0, 1.0], n),
+    "uniform": lambda rng, n: rng.uniform(-np.sqrt(3), np.sqrt(3), n),
+    "student_t": _student_t,
+    "poisson": lambda rng, n: _standardised(rng.poisson(3, n)),
+    "binomial": lambda rng, n: _standardised(rng.binomial(10, 0.5, n)),
+    "chi_square": lambda rng, n: _standardised(rng.chisquare(2, n)),
+    "exponential": lambda rng, n: _standardised(rng.exponential(1, n)),
+    "zero_negentropy": lambda rng, n: _bumps(rng, n, _zero_negentropy_position()),
+    "vanishing_curvature": lambda rng, n: _bumps(rng, n, _vanishing_curvature_position()),
+}
+_SUPER_GAUSSIAN = ("laplace", "student_t", "chi_square", "exponential")
+_DISCRETE = ("bernoulli", "poisson", "binomial")
+_ALL = (*_SUPER_GAUSSIAN, "uniform", *_DISCRETE)
+
+
+class _Regime(NamedTuple):
+    pool: tuple[str, ...]  # a source is drawn from these with equal chance
+    gaussian: bool  # whether one of the sources is a Gaussian
+
+
+_REGIMES = {
+    "continuous": _Regime((*_SUPER_GAUSSIAN, "uniform"), True),
+    "super_gaussian": _Regime(_SUPER_GAUSSIAN, True),
+    "zero_gaussian": _Regime(_ALL, False),
+    "hybrid": _Regime(_ALL, True),
+    "discrete": _Regime(_DISCRETE, True),
+    "laplace": _Regime(("laplace",), False),
+    "uniform": _Regime(("uniform",), False),
+    "student_t": _Regime(("student_t",), False),
+    "chi_square": _Regime(("chi_square",), False),
+    "exponential": _Regime(("exponential",), False),
+    "zero_negentropy": _Regime(("zero_negentropy",), False),
+    "vanishing_curvature": _Regime(("vanishing_curvature",), False),
+}
+#: Names of the source regimes: the ten of the paper's benchmark, then its two failure modes.
+REGIMES = tuple(_REGIMES)
+
+
+def mixture(regime: str, n_sources: int, n_samples: int = 10_000, seed: int | None = 0) -> Mixture:
+    """Mix independent sources of unit variance with a random matrix.
+
+    Parameters
+    ----------
+    regime : str
+        Kind of sources, one of :data:`REGIMES`. ``"continuous"``, ``"super_gaussian"``,
+        ``"zero_gaussian"``, ``"hybrid"`` and ``"discrete"`` draw each source from a pool of
+        distributions, and all but ``"zero_gaussian"`` make the last source Gaussian. The
+        others use a single distribution.
+    n_sources : int
+        Number of sources, and of channels.
+    n_samples : int
+        Number of samples.
+    seed : int | None
+        Seed of everything drawn.
+
+    Returns
+    -------
+    mixture : Mixture
+        Named tuple of ``X``, ``mixing`` and ``sources``. The mixing has standard normal
+        entries and is drawn again until its condition number is at most 100.
+    """
+    _check_option("regime", regime, REGIMES)
+    _validate_type(n_sources, "int-like", "n_sources")
+    _validate_type(n_samples, "int-like", "n_samples")
+    if n_sources < 1 or n_samples < 2:
+        raise ValueError(
+            "A mixture needs at least 1 source and 2 samples, got "
+            f"n_sources={n_sources} and n_samples={n_samples}."
+        )
+    rng = np.random.default_rng(seed)
+    pool, gaussian = _REGIMES[regime]
+    kinds = rng.choice(pool, n_sources - gaussian)
+    sources = np.array([_SOURCES[kind](rng, n_samples) for kind in kinds])
+    if gaussian:
+        sources = np.vstack([sources.reshape(-1, n_samples), rng.standard_normal(n_samples)])
+    mixing = rng.standard_normal((n_sources, n_sources))
+    while np.linalg.cond(mixing) > MAX_CONDITION:
+        mixing = rng.standard_normal((n_sources, n_sources))
+    return Mixture(mixing @ sources, mixing, sources)

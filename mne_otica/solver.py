@@ -1,0 +1,321 @@
+"""The public solver: checks, whitening, the chosen algorithm, and what it reports."""
+
+import time
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from mne.utils import ProgressBar, logger, verbose
+from numpy.typing import ArrayLike, NDArray
+
+from mne_otica import _newton, _riemannian
+from mne_otica._checks import (
+    RandomState,
+    _check_option,
+    _validate_matrix,
+    _validate_type,
+    as_generator,
+    warn,
+)
+from mne_otica._solution import Solution
+from mne_otica._whitening import Channels, Whitening, chunks, project
+from mne_otica.transport import gaussian_floor, gaussian_targets
+
+ALGORITHMS = ("newton", "riemannian")
+DEFAULT_MAX_ITER = 500
+# Largest deviation of the covariance from the identity that passes as whitened: it
+# allows for whitening by a known covariance instead of that of the sample.
+MAX_WHITENESS_ERROR = 0.2
+
+
+class OTICAConvergenceWarning(UserWarning):
+    """The solver stopped at ``max_iter`` before its steps became small."""
+
+
+@dataclass
+class Unmixing:
+    """A rotation that separates whitened data, and how it was reached.
+
+    Attributes
+    ----------
+    W : ndarray, shape (n_components, n_components)
+        The rotation. Components are ordered from the least to the most Gaussian, and the
+        largest weight of each is positive.
+    contrast : ndarray, shape (n_components,)
+        Squared Wasserstein distance of each component to the Gaussian, less what as many
+        Gaussian samples would show: about zero for a component that is mere noise.
+    n_iter : int
+        Iterations made.
+    n_evaluations : int
+        Passes over the data, or over a part of it.
+    step : float
+        Largest rotation angle of the last iteration, in radians.
+    converged : bool
+        Whether that angle fell below the tolerance.
+    """
+
+    W: NDArray[np.float64]
+    contrast: NDArray[np.float64]
+    n_iter: int
+    n_evaluations: int
+    step: float
+    converged: bool
+
+
+@verbose
+def otica(
+    X: ArrayLike,
+    n_components: int | float | None = None,
+    *,
+    whiten: bool = True,
+    algorithm: str = "newton",
+    max_iter: int | str = "auto",
+    tol: float = 1e-3,
+    w_init: ArrayLike | None = None,
+    compute: str = "low",
+    random_state: RandomState = None,
+    return_n_iter: bool = False,
+    verbose: bool | str | int | None = None,
+) -> tuple:
+    r"""Separate mixed signals into independent components by optimal transport.
+
+    The components are the directions whose distributions lie farthest from a Gaussian in
+    the squared Wasserstein distance :footcite:`Jha2026`. There is nothing to tune.
+
+    Parameters
+    ----------
+    X : array-like, shape (n_channels, n_samples)
+        The mixed signals. Never changed.
+    n_components : int | float | None
+        How many components to estimate. An int is a number of principal components; a float
+        between 0 and 1 takes as many as explain more than that share of the variance; None
+        takes as many as the rank of the data. Must be None if ``whiten=False``.
+    whiten : bool
+        If True, X is centred, reduced to ``n_components`` principal components and
+        whitened. If False, X must be white already and is used as it is: nothing is
+        centred or reduced, and ``Y`` is exactly ``W @ X``.
+    algorithm : str
+        ``"newton"``: quasi-Newton on the orthogonal group, fast and deterministic.
+        ``"riemannian"``: the stochastic algorithm of the paper, for comparison.
+    max_iter : int | str
+        Most iterations to make. ``"auto"`` is 500 for ``"newton"``, and the number of
+        symmetric steps that ``compute`` stands for with ``"riemannian"``.
+    tol : float
+        ``"newton"`` stops when no plane is rotated by more than this angle (in radians) in
+        an iteration. ``"riemannian"`` always runs its whole schedule.
+    w_init : array-like, shape (n_components, n_components) | None
+        Where to start, made orthogonal first. None starts from the principal axes.
+    compute : str
+        ``"low"`` or ``"high"``: the paper's two budgets of restarts and steps.
+        Used by ``"riemannian"`` only.
+    random_state : int | RandomState | Generator | None
+        Seed of the samples looked at first and of the search for better optima. None is
+        a fixed seed, so the same call gives the same answer.
+    return_n_iter : bool
+        Whether to return the number of iterations as well.
+    %(verbose)s
+
+    Returns
+    -------
+    K : ndarray, shape (n_components, n_channels) | None
+        The whitening matrix, None if ``whiten=False``.
+    W : ndarray, shape (n_components, n_components)
+        The orthogonal unmixing of the whitened data. Components are ordered from the least
+        to the most Gaussian, and the largest weight of each is positive.
+    Y : ndarray, shape (n_components, n_samples)
+        The components, ``W @ K @ (X - mean)``, or ``W @ X`` if ``whiten=False``.
+    n_iter : int
+        Number of iterations, only if ``return_n_iter=True``.
+
+    Notes
+    -----
+    For whitened data :math:`x` and an orthogonal :math:`W` with rows :math:`w_i` the solver
+    maximises :math:`\sum_i W_2^2(w_i^\top x, \mathcal{N}(0, 1))`.
+
+    With all components kept, channels are scaled to unit variance before they
+    are whitened, so their units do not matter. When fewer are kept, principal components
+    are those of the channels as they are.
+
+    If the rotations are still larger than ``tol`` at ``max_iter``, an
+    :class:`OTICAConvergenceWarning` says so.
+
+    References
+    ----------
+    .. footbibliography::
+    """
+    X = _validate_matrix(X, "X")
+    _validate_type(whiten, bool, "whiten")
+    n_channels, n_samples = X.shape
+    if n_samples < n_channels:
+        raise ValueError(
+            f"X has fewer samples ({n_samples}) than channels ({n_channels}); pass signals as "
+            "rows (transpose X if they are columns), or more data."
+        )
+    options = dict(
+        algorithm=algorithm,
+        max_iter=max_iter,
+        tol=tol,
+        w_init=w_init,
+        compute=compute,
+        random_state=random_state,
+    )
+    if whiten:
+        whitening = _whitening(X, n_components)
+        X_white = project(whitening.K, X, whitening.mean, np.float32)
+        unmixing = unmix(X_white, **options)
+        del X_white
+        Y = project(unmixing.W @ whitening.K, X, whitening.mean, np.float64)
+        K = whitening.K
+    else:
+        _check_white(X, n_components)
+        unmixing = unmix(X, **options)
+        K, Y = None, unmixing.W @ X
+    return (K, unmixing.W, Y, unmixing.n_iter)[: 4 if return_n_iter else 3]
+
+
+def unmix(
+    X: NDArray,
+    *,
+    algorithm: str = "newton",
+    max_iter: int | str = "auto",
+    tol: float = 1e-3,
+    w_init: ArrayLike | None = None,
+    compute: str = "low",
+    random_state: RandomState = None,
+) -> Unmixing:
+    """Rotate whitened data to independent components; see `otica` for the parameters."""
+    max_iter = check_options(algorithm, max_iter, tol, compute)
+    rng = as_generator(random_state)
+    W = _initial_rotation(w_init, len(X))
+    if len(X) == 1:
+        warn("There is only one component, so there is nothing to separate; W is 1.")
+    started = time.perf_counter()
+    with ProgressBar(max_iter, mesg="OT-ICA") as bar:
+        on_step = partial(bar.update_with_increment_value, 1)
+        if algorithm == "newton":
+            solution = _newton.solve(X, W, tol=tol, max_iter=max_iter, rng=rng, on_step=on_step)
+        else:
+            start = None if w_init is None else W
+            solution = _riemannian.solve(
+                X, start, budget=compute, max_iter=max_iter, rng=rng, on_step=on_step
+            )
+    logger.info(
+        f"OT-ICA: {len(X)} components of {X.shape[1]} samples in {solution.n_iter} iterations, "
+        f"last rotation {solution.step:.1e} rad, {time.perf_counter() - started:.1f} s"
+    )
+    if not solution.converged:
+        warn(
+            f"OT-ICA did not converge in {solution.n_iter} iterations: the last one rotated by "
+            f"{solution.step:.1e} rad, the tolerance is {tol:.1e}. Increase max_iter "
+            f"(now {max_iter}), or use more data or fewer components.",
+            OTICAConvergenceWarning,
+        )
+    return _in_order(solution, X.shape[1])
+
+
+def check_options(algorithm: str, max_iter: int | str, tol: float, compute: str) -> int:
+    """Check the options of the algorithms and return the number of iterations allowed."""
+    _check_option("algorithm", algorithm, ALGORITHMS)
+    _check_option("compute", compute, tuple(_riemannian.BUDGETS))
+    _validate_type(tol, "numeric", "tol")
+    if not 0 < tol < np.pi:
+        raise ValueError(f"tol must be an angle between 0 and pi, got {tol}; try 1e-3.")
+    _validate_type(max_iter, ("int-like", str), "max_iter")
+    if isinstance(max_iter, str):
+        _check_option("max_iter", max_iter, ("auto",), extra="when it is a string")
+        if algorithm == "riemannian":
+            return _riemannian.BUDGETS[compute].symmetric_steps
+        return DEFAULT_MAX_ITER
+    if max_iter < 1:
+        raise ValueError(f"max_iter must be at least 1, got {max_iter}.")
+    return int(max_iter)
+
+
+def _whitening(X: NDArray, n_components: int | float | None) -> Whitening:
+    """Choose the components as asked for, as far as the data has them."""
+    _validate_type(n_components, ("int-like", float, None), "n_components")
+    channels = Channels(X)
+    rank = channels.rank
+    if rank == 0:
+        raise ValueError(f"All {len(X)} channels of X are constant; there is nothing to separate.")
+    if isinstance(n_components, float):
+        if not 0 < n_components < 1:
+            raise ValueError(
+                f"n_components={n_components} is a share of the variance and must lie between "
+                "0 and 1; pass an int for a number of components."
+            )
+        return channels.principal(n_components)
+    cause = _rank_cause(channels.constant, len(X), rank)
+    if n_components is None:
+        if rank < len(X):
+            warn(f"{cause} Estimating {rank} components.")
+        return channels.whitening()
+    if n_components < 1:
+        raise ValueError(f"n_components must be at least 1, got {n_components}.")
+    if n_components > rank:
+        raise ValueError(
+            f"n_components ({n_components}) exceeds the rank of the data ({rank}). {cause} Pass "
+            f"{rank} or fewer, or None to use the rank."
+        )
+    return channels.whitening() if n_components == rank else channels.principal(n_components)
+
+
+def _rank_cause(constant: NDArray[np.intp], n_channels: int, rank: int) -> str:
+    """Say why there are fewer independent channels than channels."""
+    if len(constant):
+        return f"X has {n_channels} channels, of which {constant.tolist()} are constant."
+    if rank < n_channels:
+        return (
+            f"X has {n_channels} channels but only rank {rank}: some are copies or sums of others "
+            "(an average reference, interpolated or duplicated channels, projections)."
+        )
+    return f"X has {n_channels} channels."
+
+
+def _check_white(X: NDArray, n_components: int | float | None) -> None:
+    if n_components not in (None, len(X)):
+        raise ValueError(
+            f"n_components={n_components} needs whiten=True; with whiten=False all {len(X)} rows "
+            "of X are used as they are, so pass n_components=None."
+        )
+    power = sum(X[:, chunk] @ X[:, chunk].T for chunk in chunks(X)) / X.shape[1]
+    error = np.abs(power - np.eye(len(X))).max()
+    if error > MAX_WHITENESS_ERROR:
+        raise ValueError(
+            f"X is not white: its covariance differs from the identity by up to {error:.2g}. Pass "
+            "whiten=True, or whiten X first."
+        )
+
+
+def _initial_rotation(w_init: ArrayLike | None, size: int) -> NDArray[np.float64]:
+    """Return the orthogonal matrix nearest to the one given."""
+    if w_init is None:
+        return np.eye(size)
+    w_init = _validate_matrix(w_init, "w_init").astype(np.float64)
+    if w_init.shape != (size, size):
+        raise ValueError(
+            f"w_init must have shape ({size}, {size}), one row per component, got {w_init.shape}."
+        )
+    left, stretch, right = np.linalg.svd(w_init)
+    if stretch[-1] < 1e-10 * stretch[0]:
+        raise ValueError(
+            f"w_init is singular (smallest singular value {stretch[-1]:.2g}, largest "
+            f"{stretch[0]:.2g}); pass an invertible matrix, or None for the principal axes."
+        )
+    return left @ right
+
+
+def _in_order(solution: Solution, n_samples: int) -> Unmixing:
+    """Order the components by contrast and fix their signs."""
+    order = np.argsort(solution.correlation, kind="stable")
+    W = solution.W[order]
+    largest = np.take_along_axis(W, np.abs(W).argmax(axis=1)[:, np.newaxis], axis=1)
+    power = 1 + np.mean(gaussian_targets(n_samples) ** 2)
+    return Unmixing(
+        W=W * np.sign(largest),
+        contrast=power - 2 * solution.correlation[order] - gaussian_floor(n_samples),
+        n_iter=solution.n_iter,
+        n_evaluations=solution.n_evaluations,
+        step=solution.step,
+        converged=solution.converged,
+    )
