@@ -11,11 +11,13 @@ sources is needed. Limited-memory BFGS starts from this curvature.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mne_otica._escape import escape
 from mne_otica._solution import Solution
 from mne_otica.transport import N_BINS, bin_counts, bin_index, targets_and_slopes
 
@@ -26,6 +28,10 @@ MEMORY = 10  # pairs of steps and gradients that L-BFGS remembers
 LONGEST_STEP = 0.7  # radians; rotations by more than 45 degrees only relabel components
 SUFFICIENT_DECREASE = 1e-4
 MAX_HALVINGS = 6
+MAX_BLOCK_ITER = 200
+# Where there are many more samples than this, most of the work is done on a part of them.
+MIN_COARSE_SAMPLES = 10_000
+COARSE_SAMPLES_PER_COMPONENT = 150
 CHUNK_BYTES = 4 * 2**20  # columns are handled in pieces that stay in the cache
 
 
@@ -121,7 +127,7 @@ def minimise(
     *,
     tol: float,
     max_iter: int,
-    on_step: Callable[[], None],
+    on_step: Callable[[], None] = lambda: None,
 ) -> Solution:
     """Descend from W until the rotation steps are smaller than the tolerance.
 
@@ -162,7 +168,67 @@ def minimise(
     return Solution(W, here.correlation, n_iter, objective.n_evaluations, size, converged)
 
 
-def solve(X, W, *, tol, max_iter, rng, on_step):
-    objective = Objective(np.ascontiguousarray(X, dtype=np.float32))
-    s = minimise(objective, W, tol=tol, max_iter=max_iter, on_step=on_step)
-    return s
+def solve(
+    X: NDArray,
+    W: NDArray[np.float64],
+    *,
+    tol: float,
+    max_iter: int,
+    rng: np.random.Generator,
+    on_step: Callable[[], None],
+) -> Solution:
+    """Find the rotation that unmixes whitened data.
+
+    Local optima are left on a sample of the data, where that is cheap; all of
+    the data then only have to polish the result.
+    """
+    fit = _Fit(tol, max_iter, on_step, rng)
+    X = np.asarray(X, dtype=np.float32)
+    n_coarse = max(MIN_COARSE_SAMPLES, COARSE_SAMPLES_PER_COMPONENT * len(X))
+    if X.shape[1] < 2 * n_coarse:
+        solution = fit.descend_and_escape(X, W)
+    else:
+        columns = np.sort(rng.choice(X.shape[1], n_coarse, replace=False))
+        solution = fit.descend(X, fit.descend_and_escape(X[:, columns], W).W)
+    return replace(solution, n_iter=fit.n_iter, n_evaluations=fit.n_evaluations)
+
+
+class _Fit:
+    """The stages of a fit, which share a budget of iterations."""
+
+    def __init__(
+        self, tol: float, max_iter: int, on_step: Callable[[], None], rng: np.random.Generator
+    ) -> None:
+        self.tol = tol
+        self.max_iter = max_iter
+        self.on_step = on_step
+        self.rng = rng
+        self.n_iter = 0
+        self.n_evaluations = 0
+
+    def descend(self, X: NDArray[np.float32], W: NDArray[np.float64]) -> Solution:
+        """Descend with the iterations that are left."""
+        left = self.max_iter - self.n_iter
+        solution = minimise(Objective(X), W, tol=self.tol, max_iter=left, on_step=self.on_step)
+        self.n_iter += solution.n_iter
+        self.n_evaluations += solution.n_evaluations
+        return solution
+
+    def descend_block(self, Z: NDArray[np.float32], Q: NDArray) -> tuple[NDArray, NDArray]:
+        """Descend on a few components; this is part of a search and not of the budget."""
+        solution = minimise(Objective(Z), Q, tol=self.tol, max_iter=MAX_BLOCK_ITER)
+        self.n_evaluations += solution.n_evaluations
+        return solution.W, solution.correlation
+
+    def descend_and_escape(self, X: NDArray[np.float32], W: NDArray[np.float64]) -> Solution:
+        """Descend, and go on from better starts for as long as they lead lower."""
+        best = self.descend(X, W)
+        while self.n_iter < self.max_iter:
+            start = escape(X, best.W, best.correlation, self.descend_block, self.rng)
+            if start is None:
+                break
+            solution = self.descend(X, start)
+            if solution.correlation.sum() >= best.correlation.sum():
+                break
+            best = solution
+        return best

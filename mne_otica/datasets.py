@@ -28,4 +28,6 @@ def sample(*, verbose: bool | str | int | None = None) -> "Raw":
     """
     recording = files("mne_otica") / "data" / "mne_sample_24s_raw.fif.gz"
     with as_file(recording) as path:
-        return mne.io.read_raw_fif(path, preload=True)
+        raw = mne.io.read_raw_fif(path, preload=True)
+    raw.info["bads"] = ["EEG 053"]  # as in the full dataset
+    return raw

@@ -146,6 +146,8 @@ def otica(
     X = _validate_matrix(X, "X")
     _validate_type(whiten, bool, "whiten")
     n_channels, n_samples = X.shape
+    if n_channels == 0:
+        raise ValueError(f"X has no channels, shape {X.shape}; pass at least one signal.")
     if n_samples < n_channels:
         raise ValueError(
             f"X has fewer samples ({n_samples}) than channels ({n_channels}); pass signals as "
@@ -190,15 +192,16 @@ def unmix(
     if len(X) == 1:
         warn("There is only one component, so there is nothing to separate; W is 1.")
     started = time.perf_counter()
-    with ProgressBar(max_iter, mesg="OT-ICA") as bar:
-        on_step = partial(bar.update_with_increment_value, 1)
-        if algorithm == "newton":
-            solution = _newton.solve(X, W, tol=tol, max_iter=max_iter, rng=rng, on_step=on_step)
-        else:
-            start = None if w_init is None else W
-            solution = _riemannian.solve(
-                X, start, budget=compute, max_iter=max_iter, rng=rng, on_step=on_step
-            )
+    bar = ProgressBar(max_iter, mesg="OT-ICA")
+    on_step = partial(bar.update_with_increment_value, 1)
+    if algorithm == "newton":
+        solution = _newton.solve(X, W, tol=tol, max_iter=max_iter, rng=rng, on_step=on_step)
+    else:
+        start = None if w_init is None else W
+        solution = _riemannian.solve(
+            X, start, budget=compute, max_iter=max_iter, rng=rng, on_step=on_step
+        )
+    del on_step, bar  # ends its line before the next is logged
     logger.info(
         f"OT-ICA: {len(X)} components of {X.shape[1]} samples in {solution.n_iter} iterations, "
         f"last rotation {solution.step:.1e} rad, {time.perf_counter() - started:.1f} s"

@@ -237,8 +237,8 @@ def binning_error_bound(y: NDArray) -> NDArray[np.float64]:
 def mean_slope(y: NDArray) -> NDArray[np.float64]:
     """Return the mean slope E[T'(y)] of the transport map of each row.
 
-    It is 1 for a Gaussian and more for anything else of unit variance; ties (discrete data)
-    give a large but finite value.
+    It is 1 for a Gaussian and more for anything else of unit variance. Where it would be
+    infinite (ties, or a density that ends abruptly) the estimate is large but finite.
 
     Parameters
     ----------

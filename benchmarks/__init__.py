@@ -1,0 +1,1 @@
+"""Measurements beside the peers. Not part of the installed package."""

@@ -1,0 +1,64 @@
+"""Run one fit in a process of its own and measure its time and memory."""
+
+import multiprocessing
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import mne
+import numpy as np
+from numpy.typing import NDArray
+
+from mne_otica.metrics import residual_dependence
+
+Fit = Callable[[NDArray], tuple[NDArray, int]]  # whitened data -> unmixing, passes or iterations
+
+
+@dataclass
+class Measurement:
+    """What a fit took and what it left."""
+
+    seconds: float
+    passes: int
+    dependence: float
+    extra_memory: float  # peak, relative to the data in float64
+
+
+def _memory(field: str) -> float:
+    """Return VmRSS (held now) or VmHWM (peak since the last reset) of this process, in bytes."""
+    status = Path("/proc/self/status").read_text().split()
+    return 1024 * int(status[status.index(f"{field}:") + 1])
+
+
+def _run(fit: Fit, path: Path, connection) -> None:
+    mne.set_log_level("error")
+    X = np.load(path)
+    small = X[:, : min(2000, X.shape[1])]
+    with warnings.catch_warnings():
+        # Peers warn when they stop at their limits; the table shows their passes.
+        warnings.simplefilter("ignore")
+        fit(small)  # imports, caches and thread pools are not part of a fit
+        before = _memory("VmRSS")
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak
+        started = time.perf_counter()
+        W, passes = fit(X)
+        seconds = time.perf_counter() - started
+    peak = _memory("VmHWM")
+    dependence = residual_dependence(W @ X, W)
+    connection.send(Measurement(seconds, passes, dependence, (peak - before) / X.nbytes))
+
+
+def measure(fit: Fit, path: Path, repeats: int = 1) -> Measurement:
+    """Fit the whitened data stored in a file; of several runs, report the median time."""
+    context = multiprocessing.get_context("spawn")
+    runs = []
+    for _ in range(repeats):
+        receiver, sender = context.Pipe(duplex=False)
+        process = context.Process(target=_run, args=(fit, path, sender))
+        process.start()
+        sender.close()
+        runs.append(receiver.recv())
+        process.join()
+    return sorted(runs, key=lambda run: run.seconds)[len(runs) // 2]

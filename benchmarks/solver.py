@@ -1,0 +1,182 @@
+"""OT-ICA beside the ICA methods that MNE ships: time, dependence left, memory, scaling.
+
+    python -m benchmarks.solver [--amica] [--quick] [--data FOLDER] [--write]
+
+All methods get the same whitened data and run at their own defaults, each in a fresh process.
+"""
+
+import argparse
+import datetime
+import os
+import platform
+import tempfile
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import mne
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.isolated import Fit, Measurement, measure
+from mne_otica import datasets
+from mne_otica._whitening import Channels, project
+from mne_otica.simulation import mixture
+from mne_otica.solver import unmix
+
+RESULTS = Path(__file__).parent / "RESULTS.md"
+SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def fit_otica(X: NDArray) -> tuple[NDArray, int]:
+    unmixing = unmix(X, random_state=0)
+    return unmixing.W, unmixing.n_evaluations
+
+
+def fit_fastica(X: NDArray) -> tuple[NDArray, int]:
+    from sklearn.decomposition import FastICA
+
+    estimator = FastICA(whiten=False, random_state=0).fit(X.T)
+    return estimator.components_, estimator.n_iter_
+
+
+def _fit_picard(X: NDArray, ortho: bool) -> tuple[NDArray, int]:
+    from picard import picard
+
+    options = dict(ortho=ortho, extended=True, whiten=False, random_state=0)
+    _, W, _, n_iter = picard(X, return_n_iter=True, **options)
+    return W, n_iter + 1
+
+
+def fit_picard_o(X: NDArray) -> tuple[NDArray, int]:
+    return _fit_picard(X, ortho=True)
+
+
+def fit_picard(X: NDArray) -> tuple[NDArray, int]:
+    return _fit_picard(X, ortho=False)
+
+
+def fit_infomax(X: NDArray) -> tuple[NDArray, int]:
+    return mne.preprocessing.infomax(X.T, extended=True, random_state=0, return_n_iter=True)
+
+
+def fit_amica(X: NDArray) -> tuple[NDArray, int]:
+    import jamica
+
+    _, W, _, n_iter = jamica.amica(X, whiten=False, random_state=0, return_n_iter=True)
+    return W, n_iter
+
+
+METHODS: dict[str, Fit] = {
+    "OT-ICA": fit_otica,
+    "FastICA": fit_fastica,
+    "Picard (ortho, extended)": fit_picard_o,
+    "Picard (extended)": fit_picard,
+    "Infomax (extended)": fit_infomax,
+}
+SCALING_METHODS = ("OT-ICA", "FastICA", "Picard (ortho, extended)")
+
+
+def whitened(X: NDArray) -> NDArray[np.float64]:
+    whitening = Channels(X).whitening()
+    return project(whitening.K, X, whitening.mean, np.float64)
+
+
+def sample_recording() -> NDArray[np.float64]:
+    """The shipped recording: EEG without EEG 053, 1-40 Hz, average reference, rank 58."""
+    raw = datasets.sample().pick("eeg", exclude="bads").filter(1, 40)
+    return whitened(raw.set_eeg_reference("average").get_data())
+
+
+def eeglab_recording(folder: Path) -> NDArray[np.float64]:
+    """EEGLAB's tutorial recording: all 32 channels, 1-40 Hz."""
+    raw = mne.io.read_raw_eeglab(folder / "eeglab_data.set", preload=True)
+    return whitened(raw.filter(1, 40).get_data())
+
+
+def simulation(n_channels: int, n_samples: int) -> NDArray[np.float64]:
+    """Continuous sources of mixed kinds, randomly mixed."""
+    return whitened(mixture("continuous", n_channels, n_samples, seed=0).X)
+
+
+def _stored(X: NDArray, folder: Path) -> Path:
+    path = folder / "data.npy"
+    np.save(path, X)
+    return path
+
+
+def compare(title: str, X: NDArray, methods: dict[str, Fit], repeats: int) -> Iterator[str]:
+    """Yield the lines of a table with one row per method."""
+    yield f"### {title}: {X.shape[0]} x {X.shape[1]}\n"
+    yield "| method | seconds | passes | residual dependence | extra memory / data |"
+    yield "|---|---|---|---|---|"
+    with tempfile.TemporaryDirectory() as folder:
+        path = _stored(X, Path(folder))
+        for name, fit in methods.items():
+            # AMICA takes minutes: its time need not be known to the second.
+            m = measure(fit, path, 1 if name == "AMICA" else repeats)
+            yield (
+                f"| {name} | {m.seconds:.2f} | {m.passes} | {m.dependence:.3f} "
+                f"| {m.extra_memory:.2f} |"
+            )
+    yield ""
+
+
+def scaling(title: str, shapes: list[tuple[int, int]], repeats: int) -> Iterator[str]:
+    """Yield the lines of a table of seconds with one row per shape."""
+    yield f"### {title} (seconds)\n"
+    yield f"| channels x samples | {' | '.join(SCALING_METHODS)} |"
+    yield "|---" * (1 + len(SCALING_METHODS)) + "|"
+    for shape in shapes:
+        with tempfile.TemporaryDirectory() as folder:
+            path = _stored(simulation(*shape), Path(folder))
+            runs: list[Measurement] = [
+                measure(METHODS[name], path, repeats) for name in SCALING_METHODS
+            ]
+        seconds = " | ".join(f"{run.seconds:.2f}" for run in runs)
+        yield f"| {shape[0]} x {shape[1]} | {seconds} |"
+    yield ""
+
+
+def environment() -> str:
+    packages = ("mne-otica", "mne", "numpy", "scipy", "scikit-learn", "python-picard", "jamica")
+    versions = ", ".join(f"{name} {version(name)}" for name in packages)
+    return (
+        f"{datetime.date.today()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
+        f"{versions}"
+    )
+
+
+def lines(arguments: argparse.Namespace) -> Iterator[str]:
+    methods = METHODS | ({"AMICA": fit_amica} if arguments.amica else {})
+    repeats = 1 if arguments.quick else 3
+    yield "## Solver (`python -m benchmarks.solver --amica`)\n"
+    yield f"{environment()}. Medians of {repeats} run(s).\n"
+    yield from compare("Shipped recording", sample_recording(), methods, repeats)
+    yield from compare("EEGLAB recording", eeglab_recording(arguments.data), methods, repeats)
+    if arguments.quick:
+        return
+    large: dict[str, Callable] = {name: METHODS[name] for name in SCALING_METHODS}
+    yield from compare("Simulation", simulation(64, 450_000), large, 1)
+    yield from scaling("Samples", [(64, 50_000), (64, 150_000), (64, 450_000)], 1)
+    yield from scaling("Channels", [(d, 50_000) for d in (32, 64, 128, 256)], 1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--amica", action="store_true", help="include AMICA (minutes)")
+    parser.add_argument("--quick", action="store_true", help="real recordings only, one run")
+    parser.add_argument("--data", type=Path, default=SHARED_DATA, help="folder of the recordings")
+    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    arguments = parser.parse_args()
+    mne.set_log_level("error")
+    written = []
+    for line in lines(arguments):
+        print(line, flush=True)
+        written.append(line)
+    if arguments.write:
+        RESULTS.write_text("# Benchmark results\n\n" + "\n".join(written))
+
+
+if __name__ == "__main__":
+    main()

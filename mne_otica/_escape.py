@@ -1,0 +1,195 @@
+"""Ways out of the local optima of the contrast.
+
+Two kinds of trap are met in practice, and each has its own way out. Both only ever lower the
+objective, the sum of C over the components.
+
+Pairs. Two sources can sit at 45 degrees in a plane. Such components are uncorrelated but
+dependent, so one matrix product of their Gaussian scores names the few pairs that are worth a
+grid of rotations.
+
+The weak block. Components that look Gaussian are Gaussian, or mixtures of sources with fine
+structure, such as the lattice of a count. The contrast then has a needle a few degrees
+wide at each source and a flat, noisy plain between. On that plain it is close to a sum
+of squared cumulants, which has no spurious optimum in the population. So the block is
+solved on a cumulant tensor first, without a pass over the data, which lands near the needles,
+and the contrast takes over from there. Components that were resolved leave the block, and the
+smaller block is easier. Data whose components are all clearly non-Gaussian pay nothing.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mne_otica.transport import target_correlation, transport_map
+
+# In units of the contrast W2². Samples of noise show 0.001 or less, needles 0.02 or so.
+LOOKS_GAUSSIAN = 5e-3
+MAY_BE_A_MIXTURE = 1.5e-2
+WORTHWHILE = 2e-3  # drop of the objective
+
+MAX_BLOCK = 20  # the fourth-order tensor holds MAX_BLOCK**4 numbers
+N_ANGLES = 16
+PAIRS_PER_COMPONENT = 3
+N_WEAKEST = 6  # components of which all pairs are tried
+N_GRID_SAMPLES = 2_000  # enough to propose a rotation, which more samples then confirm
+N_SAMPLES = 10_000
+N_CUMULANT_STARTS = 4
+N_CUMULANT_STEPS = 60
+SHAKE = 0.1  # noise added to a start that failed
+
+# Descends from a rotation of some whitened data: (data, start) -> (rotation, C of its rows).
+Descent = Callable[[NDArray, NDArray], tuple[NDArray, NDArray]]
+
+
+def escape(
+    X: NDArray[np.float32],
+    W: NDArray[np.float64],
+    correlation: NDArray[np.float64],
+    descend: Descent,
+    rng: np.random.Generator,
+) -> NDArray[np.float64] | None:
+    """Look for a rotation that is better than a local optimum.
+
+    Parameters
+    ----------
+    X : ndarray of float32, shape (n_components, n_samples)
+        Whitened data.
+    W : ndarray, shape (n_components, n_components)
+        The local optimum.
+    correlation : ndarray, shape (n_components,)
+        The C of its components.
+    descend : callable
+        Descends from a start on some data.
+    rng : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    W : ndarray, shape (n_components, n_components) | None
+        A better start, or None if there was none.
+    """
+    X = _thinned(X, N_SAMPLES)
+    better = _turn_pairs(X, W, correlation)
+    return _resolve_weak(X, W, correlation, descend, rng) if better is None else better
+
+
+def _thinned(X: NDArray, n_samples: int) -> NDArray:
+    """Take every k-th sample, about as many as asked for, so that all times are seen."""
+    return X[:, :: max(1, X.shape[1] // n_samples)]
+
+
+def _turned(a: NDArray, b: NDArray, angle: float) -> NDArray:
+    """Rotate in the plane of two rows."""
+    cos, sin = np.float32(np.cos(angle)), np.float32(np.sin(angle))
+    return np.stack([cos * a + sin * b, cos * b - sin * a])
+
+
+def _turn_pairs(
+    X: NDArray[np.float32], W: NDArray[np.float64], correlation: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    """Apply plane rotations of disjoint pairs that lower the objective."""
+    Y = W.astype(np.float32) @ X
+    i, j = _candidate_pairs(Y, correlation)
+    grid = _thinned(Y, N_GRID_SAMPLES)
+    angles = np.arange(N_ANGLES) * (np.pi / 2 / N_ANGLES)
+    values = np.array([target_correlation(_turned(grid[i], grid[j], a)).sum(0) for a in angles])
+    drops, best = values[0] - values.min(axis=0), angles[values.argmin(axis=0)]
+    better, free = W.copy(), np.ones(len(W), dtype=bool)
+    for pair in np.argsort(drops)[::-1]:
+        rows = [i[pair], j[pair]]
+        if drops[pair] < WORTHWHILE or not free[rows].all():
+            continue
+        turned = _turned(*Y[rows], best[pair])
+        if np.sum(target_correlation(Y[rows]) - target_correlation(turned)) > WORTHWHILE:
+            better[rows] = _turned(*W[rows], best[pair])
+            free[rows] = False
+    return None if free.all() else better
+
+
+def _candidate_pairs(Y: NDArray, correlation: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the pairs of rows whose Gaussian scores have the largest cross-moments.
+
+    Moments cannot tell a lattice that is mixed with a Gaussian, so the weakest rows all meet.
+    """
+    scores = transport_map(Y).astype(np.float32)
+    powers = (scores**2 - 1) / np.float32(np.sqrt(2))
+    skewed, joint = scores @ powers.T, powers @ powers.T
+    dependence = skewed**2 + skewed.T**2 + joint**2
+    weakest = np.argsort(correlation)[-N_WEAKEST:]
+    dependence[np.ix_(weakest, weakest)] = np.inf
+    i, j = np.triu_indices(len(Y), 1)
+    leading = np.argsort(dependence[i, j])[::-1][: PAIRS_PER_COMPONENT * len(Y)]
+    return i[leading], j[leading]
+
+
+def _resolve_weak(
+    X: NDArray[np.float32],
+    W: NDArray[np.float64],
+    correlation: NDArray[np.float64],
+    descend: Descent,
+    rng: np.random.Generator,
+) -> NDArray[np.float64] | None:
+    """Solve the components that look Gaussian again, in their own subspace."""
+    W, correlation = W.copy(), correlation.copy()
+    failures, succeeded = 0, False
+    while True:
+        contrast = 2 - 2 * correlation
+        n_flat = np.count_nonzero(contrast < LOOKS_GAUSSIAN)
+        n_weak = np.count_nonzero(contrast < MAY_BE_A_MIXTURE)
+        # A first success shows that there is structure to find: be more patient after it.
+        patience = np.clip(n_flat, 3, MAX_BLOCK) * (3 if succeeded else 1)
+        if n_weak < 2 or failures >= patience:
+            return W if succeeded else None
+        # After a failure let the next components in, try skewness at times, shake the start.
+        width = (n_flat, min(n_flat + 2, len(W)), n_weak)[failures % 3]
+        weakest = np.argsort(contrast)[: width if width > 1 else n_weak]
+        block = rng.permutation(weakest)[:MAX_BLOCK]
+        Z = W[block].astype(np.float32) @ X
+        start = _cumulant_rotation(Z, order=3 if failures % 4 == 3 else 4, rng=rng)
+        if failures:
+            start = _nearest_rotation(start + SHAKE * rng.standard_normal(start.shape))
+        rotation, resolved = descend(Z, start)
+        failures += 1
+        if np.sum(correlation[block] - resolved) > WORTHWHILE:
+            W[block], correlation[block] = rotation @ W[block], resolved
+            failures, succeeded = 0, True
+
+
+def _cumulant_rotation(
+    Z: NDArray[np.float32], *, order: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Maximise the sum of squared cumulants of the rows, by fixed-point steps on the tensor."""
+    size = len(Z)
+    tensor = _cumulants(Z, order)
+    best_value, best = -1.0, np.eye(size)
+    for _ in range(N_CUMULANT_STARTS):
+        Q = _nearest_rotation(rng.standard_normal((size, size)))
+        for _ in range(N_CUMULANT_STEPS):
+            gradient = (Q[:, :, np.newaxis] * Q[:, np.newaxis]).reshape(size, -1) @ tensor
+            if order == 4:
+                gradient = np.einsum("ijk,ik->ij", gradient.reshape(size, size, size), Q)
+            cumulants = np.sum(gradient * Q, axis=1, keepdims=True)
+            Q, previous = _nearest_rotation(cumulants * gradient), Q
+            if np.abs(np.sum(Q * previous, axis=1)).min() > 1 - 1e-5:
+                break
+        value = np.sum(cumulants**2)
+        if value > best_value:
+            best_value, best = value, Q
+    return best
+
+
+def _cumulants(Z: NDArray[np.float32], order: int) -> NDArray[np.float64]:
+    """Return the cross-cumulants of white rows, the first two indices taken together."""
+    size, n_samples = Z.shape
+    products = (Z[:, np.newaxis] * Z).reshape(size**2, n_samples)
+    if order == 3:
+        return products @ Z.T / n_samples
+    identity = np.multiply.outer(np.eye(size), np.eye(size))
+    gaussian = identity + identity.swapaxes(1, 2) + identity.swapaxes(1, 3)
+    return products @ products.T / n_samples - gaussian.reshape(size**2, size**2)
+
+
+def _nearest_rotation(matrix: NDArray) -> NDArray[np.float64]:
+    left, _, right = np.linalg.svd(matrix)
+    return left @ right

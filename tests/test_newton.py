@@ -1,0 +1,129 @@
+"""The mathematics of the quasi-Newton solver, and the traps it has to avoid."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.linalg import expm
+from scipy.stats import ortho_group
+
+from mne_otica import _newton, otica, simulation
+from mne_otica.metrics import amari_index
+from mne_otica.solver import unmix
+from mne_otica.transport import target_correlation
+
+
+def whitened(regime, n_sources, n_samples, seed=0):
+    """Return white data and the rotation that unmixes it."""
+    sources = simulation.mixture(regime, n_sources, n_samples, seed).sources
+    values, vectors = np.linalg.eigh(np.cov(sources, bias=True))
+    sources = (vectors / np.sqrt(values)) @ vectors.T @ (sources - sources.mean(1, keepdims=True))
+    rotation = ortho_group.rvs(n_sources, random_state=seed)
+    return (rotation.T @ sources).astype(np.float32), rotation
+
+
+def test_objective_is_the_sum_of_exact_correlations():
+    X, _ = whitened("continuous", 6, 20_000)
+    W = ortho_group.rvs(6, random_state=1)
+    evaluation = _newton.Objective(X)(W)
+    assert_allclose(evaluation.correlation, target_correlation(W @ X), atol=2e-5)
+    assert_allclose(evaluation.value, evaluation.correlation.sum())
+
+
+def test_objective_does_not_depend_on_the_chunks(monkeypatch):
+    X, W = whitened("continuous", 6, 5000)
+    whole = _newton.Objective(X)(W)
+    monkeypatch.setattr(_newton, "CHUNK_BYTES", 4 * 6 * 700)
+    pieces = _newton.Objective(X)(W)
+    assert_allclose(pieces.gradient, whole.gradient, atol=1e-6)
+    assert_allclose(pieces.slope, whole.slope)
+
+
+def test_gradient_is_the_derivative_of_the_exact_objective():
+    X, _ = whitened("laplace", 4, 50_000)
+    W = ortho_group.rvs(4, random_state=2)
+    gradient = _newton.Objective(X)(W).gradient
+    for i, j in [(0, 1), (1, 3)]:
+        skew = np.zeros((4, 4))
+        skew[i, j], skew[j, i] = 1e-3, -1e-3
+        ahead, behind = (target_correlation(expm(s * skew) @ W @ X).sum() for s in (1, -1))
+        assert_allclose(gradient[i, j], (ahead - behind) / 2e-3, atol=1e-4)
+
+
+def test_curvature_is_the_second_derivative_at_independence():
+    X, W = whitened("laplace", 2, 400_000)
+    objective = _newton.Objective(X)
+    at = objective(W)
+    curvature = (at.slope - at.correlation).sum()
+    skew = np.array([[0, 0.2], [-0.2, 0]])
+    ahead, behind = (objective(expm(s * skew) @ W).value for s in (1, -1))
+    assert_allclose(curvature, (ahead + behind - 2 * at.value) / 0.04, rtol=0.3)
+
+
+@pytest.mark.parametrize("regime", ["laplace", "uniform", "exponential", "discrete", "student_t"])
+def test_curvature_is_never_negative(regime):
+    X, W = whitened(regime, 5, 10_000)
+    for rotation in (W, ortho_group.rvs(5, random_state=0)):
+        at = _newton.Objective(X)(rotation)
+        assert np.all(at.slope > at.correlation)
+
+
+def test_trap_tiny_gradient_far_from_the_optimum():
+    """A random rotation of many sources looks Gaussian: only the step tells convergence."""
+    X, W = whitened("laplace", 64, 20_000)
+    start = ortho_group.rvs(64, random_state=5)
+    evaluation = _newton.Objective(X)(start)
+    at_truth = _newton.Objective(X)(W)
+    assert np.abs(evaluation.gradient).max() < 0.06
+    assert evaluation.value > at_truth.value + 0.5
+    unmixing = unmix(X, w_init=start)
+    assert unmixing.converged
+    assert amari_index(unmixing.W, W.T) < 0.5
+
+
+def test_trap_ties_do_not_blow_up_the_slope():
+    X = np.random.default_rng(0).choice([-1, 1], (3, 2000)).astype(np.float32)
+    assert np.all(_newton.Objective(X)(np.eye(3)).slope < 100)
+
+
+def test_trap_a_line_search_that_cannot_gain_is_convergence():
+    """The empirical objective is piecewise smooth: the tightest tolerance still ends."""
+    X, _ = whitened("laplace", 3, 500)
+    unmixing = unmix(X, tol=1e-12)
+    assert unmixing.converged
+    assert unmixing.n_iter < 500
+
+
+def test_trap_noise_is_not_reported_as_structure():
+    X = np.random.default_rng(0).standard_normal((5, 20_000))
+    noise, _ = whitened("laplace", 5, 20_000)
+    K, W, _ = otica(X)
+    contrast = unmix(K @ (X - X.mean(1, keepdims=True)), w_init=W).contrast
+    assert np.all(np.abs(contrast) < 2e-3)
+    assert np.all(unmix(noise).contrast > 0.02)
+
+
+def test_trap_two_sources_rotated_by_45_degrees():
+    """Half-way between two binary sources lies an optimum of its own, with half the contrast."""
+    X = np.random.default_rng(0).choice([-1.0, 1.0], (2, 10_000)).astype(np.float32)
+    turn = np.array([[1, 1], [-1, 1]]) / np.sqrt(2)
+    descent = _newton.minimise(
+        _newton.Objective(X), turn, tol=1e-3, max_iter=100, on_step=lambda: None
+    )
+    assert amari_index(descent.W, np.eye(2)) > 0.5
+    assert amari_index(unmix(X, w_init=turn).W, np.eye(2)) < 0.05
+
+
+def test_coarse_samples_first_then_all():
+    X, W = whitened("laplace", 8, 200_000)
+    unmixing = unmix(X)
+    assert amari_index(unmixing.W, W.T) < 0.03
+    shifted = X.copy()
+    shifted[:, 100_000:] *= -1
+    assert unmix(shifted).converged
+
+
+def test_seed_decides_and_default_is_fixed():
+    X, _ = whitened("hybrid", 8, 30_000)
+    first = unmix(X, random_state=1).W
+    np.testing.assert_array_equal(first, unmix(X, random_state=1).W)
+    np.testing.assert_array_equal(unmix(X).W, unmix(X).W)
