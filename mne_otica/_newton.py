@@ -12,6 +12,7 @@ sources is needed. Limited-memory BFGS starts from this curvature.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -28,10 +29,12 @@ MEMORY = 10  # pairs of steps and gradients that L-BFGS remembers
 LONGEST_STEP = 0.7  # radians; rotations by more than 45 degrees only relabel components
 SUFFICIENT_DECREASE = 1e-4
 MAX_HALVINGS = 6
-MAX_BLOCK_ITER = 200
+MAX_SEARCH_ITER = 200
 # Where there are many more samples than this, most of the work is done on a part of them.
-MIN_COARSE_SAMPLES = 10_000
-COARSE_SAMPLES_PER_COMPONENT = 150
+MIN_COARSE_SAMPLES = 20_000
+COARSE_SAMPLES_PER_COMPONENT = 300
+# What is polished later, on all samples and components, need not be found exactly.
+COARSE_TOL_FACTOR = 10
 CHUNK_BYTES = 4 * 2**20  # columns are handled in pieces that stay in the cache
 
 
@@ -182,14 +185,15 @@ def solve(
     Local optima are left on a sample of the data, where that is cheap; all of
     the data then only have to polish the result.
     """
-    fit = _Fit(tol, max_iter, on_step, rng)
+    fit = _Fit(max_iter, on_step, rng)
     X = np.asarray(X, dtype=np.float32)
     n_coarse = max(MIN_COARSE_SAMPLES, COARSE_SAMPLES_PER_COMPONENT * len(X))
     if X.shape[1] < 2 * n_coarse:
-        solution = fit.descend_and_escape(X, W)
+        solution = fit.descend_and_escape(X, W, tol)
     else:
         columns = np.sort(rng.choice(X.shape[1], n_coarse, replace=False))
-        solution = fit.descend(X, fit.descend_and_escape(X[:, columns], W).W)
+        coarse = fit.descend_and_escape(X[:, columns], W, COARSE_TOL_FACTOR * tol)
+        solution = fit.descend(X, coarse.W, tol)
     return replace(solution, n_iter=fit.n_iter, n_evaluations=fit.n_evaluations)
 
 
@@ -197,38 +201,39 @@ class _Fit:
     """The stages of a fit, which share a budget of iterations."""
 
     def __init__(
-        self, tol: float, max_iter: int, on_step: Callable[[], None], rng: np.random.Generator
+        self, max_iter: int, on_step: Callable[[], None], rng: np.random.Generator
     ) -> None:
-        self.tol = tol
         self.max_iter = max_iter
         self.on_step = on_step
         self.rng = rng
         self.n_iter = 0
         self.n_evaluations = 0
 
-    def descend(self, X: NDArray[np.float32], W: NDArray[np.float64]) -> Solution:
+    def descend(self, X: NDArray[np.float32], W: NDArray[np.float64], tol: float) -> Solution:
         """Descend with the iterations that are left."""
         left = self.max_iter - self.n_iter
-        solution = minimise(Objective(X), W, tol=self.tol, max_iter=left, on_step=self.on_step)
+        solution = minimise(Objective(X), W, tol=tol, max_iter=left, on_step=self.on_step)
         self.n_iter += solution.n_iter
         self.n_evaluations += solution.n_evaluations
         return solution
 
-    def descend_block(self, Z: NDArray[np.float32], Q: NDArray) -> tuple[NDArray, NDArray]:
-        """Descend on a few components; this is part of a search and not of the budget."""
-        solution = minimise(Objective(Z), Q, tol=self.tol, max_iter=MAX_BLOCK_ITER)
-        self.n_evaluations += solution.n_evaluations
-        return solution.W, solution.correlation
-
-    def descend_and_escape(self, X: NDArray[np.float32], W: NDArray[np.float64]) -> Solution:
+    def descend_and_escape(
+        self, X: NDArray[np.float32], W: NDArray[np.float64], tol: float
+    ) -> Solution:
         """Descend, and go on from better starts for as long as they lead lower."""
-        best = self.descend(X, W)
+        best = self.descend(X, W, tol)
         while self.n_iter < self.max_iter:
-            start = escape(X, best.W, best.correlation, self.descend_block, self.rng)
+            start = escape(X, best.W, best.correlation, partial(self._search, tol), self.rng)
             if start is None:
                 break
-            solution = self.descend(X, start)
+            solution = self.descend(X, start, tol)
             if solution.correlation.sum() >= best.correlation.sum():
                 break
             best = solution
         return best
+
+    def _search(self, tol: float, Z: NDArray[np.float32], Q: NDArray) -> tuple[NDArray, NDArray]:
+        """Descend on a few components; a search like this is not part of the budget."""
+        solution = minimise(Objective(Z), Q, tol=COARSE_TOL_FACTOR * tol, max_iter=MAX_SEARCH_ITER)
+        self.n_evaluations += solution.n_evaluations
+        return solution.W, solution.correlation
