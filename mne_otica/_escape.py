@@ -25,7 +25,7 @@ from mne_otica.transport import target_correlation, transport_map
 
 # In units of the contrast W2². Samples of noise show 0.001 or less, needles 0.02 or so.
 LOOKS_GAUSSIAN = 5e-3
-MAY_BE_A_MIXTURE = 1.5e-2
+MAY_BE_A_MIXTURE = 3e-2
 WORTHWHILE = 2e-3  # drop of the objective
 
 MAX_BLOCK = 20  # the fourth-order tensor holds MAX_BLOCK**4 numbers
@@ -133,6 +133,7 @@ def _resolve_weak(
     """Solve the components that look Gaussian again, in their own subspace."""
     W, correlation = W.copy(), correlation.copy()
     failures, succeeded = 0, False
+    tensors: dict[tuple, NDArray] = {}  # those of the blocks met since W changed
     while True:
         contrast = 2 - 2 * correlation
         n_flat = np.count_nonzero(contrast < LOOKS_GAUSSIAN)
@@ -143,31 +144,34 @@ def _resolve_weak(
             return W if succeeded else None
         # After a failure let the next components in, try skewness at times, shake the start.
         width = (n_flat, min(n_flat + 2, len(W)), n_weak)[failures % 3]
-        weakest = np.argsort(contrast)[: width if width > 1 else n_weak]
-        block = rng.permutation(weakest)[:MAX_BLOCK]
+        block = np.argsort(contrast)[: width if width > 1 else n_weak]
+        if len(block) > MAX_BLOCK:
+            block = rng.choice(block, MAX_BLOCK, replace=False)
         Z = W[block].astype(np.float32) @ X
-        start = _cumulant_rotation(Z, order=3 if failures % 4 == 3 else 4, rng=rng)
+        order = 3 if failures % 4 == 3 else 4
+        key = (order, *block)
+        if key not in tensors:
+            tensors[key] = _cumulants(Z, order)
+        start = _cumulant_rotation(tensors[key], len(block), rng)
         if failures:
             start = _nearest_rotation(start + SHAKE * rng.standard_normal(start.shape))
         rotation, resolved = descend(Z, start)
         failures += 1
         if np.sum(correlation[block] - resolved) > WORTHWHILE:
             W[block], correlation[block] = rotation @ W[block], resolved
-            failures, succeeded = 0, True
+            failures, succeeded, tensors = 0, True, {}
 
 
 def _cumulant_rotation(
-    Z: NDArray[np.float32], *, order: int, rng: np.random.Generator
+    tensor: NDArray[np.float64], size: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Maximise the sum of squared cumulants of the rows, by fixed-point steps on the tensor."""
-    size = len(Z)
-    tensor = _cumulants(Z, order)
     best_value, best = -1.0, np.eye(size)
     for _ in range(N_CUMULANT_STARTS):
         Q = _nearest_rotation(rng.standard_normal((size, size)))
         for _ in range(N_CUMULANT_STEPS):
             gradient = (Q[:, :, np.newaxis] * Q[:, np.newaxis]).reshape(size, -1) @ tensor
-            if order == 4:
+            if gradient.shape != Q.shape:  # fourth order: two indices are left
                 gradient = np.einsum("ijk,ik->ij", gradient.reshape(size, size, size), Q)
             cumulants = np.sum(gradient * Q, axis=1, keepdims=True)
             Q, previous = _nearest_rotation(cumulants * gradient), Q

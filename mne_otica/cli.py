@@ -16,7 +16,7 @@ from mne_otica import datasets, otica
 def _demo(arguments: argparse.Namespace) -> None:
     """Separate the shipped recording and show which component holds the blinks."""
     raw = datasets.sample().filter(1.0, 40.0, picks=["eeg", "eog"])
-    eeg = raw.get_data("eeg", reject_by_annotation="omit")
+    eeg = raw.copy().pick("eeg", exclude="bads").get_data()
     eog = raw.get_data("eog")[0]
     started = time.perf_counter()
     _, _, components = otica(eeg)

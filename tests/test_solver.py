@@ -9,9 +9,10 @@ from scipy.stats import ortho_group
 from mne_otica import OTICAConvergenceWarning, datasets, otica, simulation
 from mne_otica.metrics import amari_index
 
-# Mean Amari index at the optimum of the contrast for d = 10, 20, 30 and N = 10 000.
+# Mean Amari index at the optimum of the contrast for d = 10, 20, 30 and N = 10 000, from three
+# mixtures each; for ten continuous sources from a hundred, as three gave 0.045 by chance.
 OPTIMUM = {
-    "continuous": (0.045, 0.106, 0.158),
+    "continuous": (0.050, 0.106, 0.158),
     "super_gaussian": (0.062, 0.111, 0.170),
     "zero_gaussian": (0.044, 0.095, 0.143),
     "hybrid": (0.046, 0.095, 0.140),
