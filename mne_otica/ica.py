@@ -349,18 +349,21 @@ def _rank_causes(info: "Info", channels: Channels) -> str:
     n_active = sum(projector["active"] for projector in info["projs"])
     if n_active:
         causes.append(f"{n_active} active projector(s), such as SSP")
-    # The sum of the EEG channels, written for channels of unit variance.
-    common = np.where(np.array(info.get_channel_types()) == "eeg", channels.std, 0)
-    if np.linalg.norm(common @ channels.null) > 0.99 * np.linalg.norm(common) > 0:
+    types = np.array(info.get_channel_types())
+    unit = np.empty(len(types))
+    for kind in set(types):
+        unit[types == kind] = np.linalg.norm(channels.std[types == kind])
+    std = np.where(channels.std > 0, channels.std, unit)
+    null = np.linalg.qr(channels.null * (unit / std)[:, np.newaxis])[0]
+    eeg = (types == "eeg") / np.sqrt(max(np.sum(types == "eeg"), 1))
+    if np.linalg.norm(eeg @ null) > 0.99:
         causes.append("average reference")
-    dependent = np.flatnonzero(np.sum(channels.null**2, axis=1) > DEPENDENT_SHARE)
+    dependent = np.flatnonzero(np.sum(null**2, axis=1) > DEPENDENT_SHARE)
     dependent = np.setdiff1d(dependent, channels.constant)
-    if len(dependent):
-        causes.append(
-            f"{_names(info, dependent)} determined by other channels (interpolated, bridged or "
-            "duplicated)"
-        )
-    return "; ".join(causes) or "some are sums of others"
+    if len(dependent) or not causes:
+        names = _names(info, dependent) or "some channels are"
+        causes.append(f"{names} determined by others (interpolated, bridged or duplicated)")
+    return "; ".join(causes)
 
 
 def _check_channels(ica: Any, inst: Any) -> None:
