@@ -36,7 +36,7 @@ _StockICA = mne.preprocessing.ICA
 _STOCK_METHODS = _mne_ica._KNOWN_ICA_METHODS
 _STOCK = {
     name: vars(_StockICA)[name]
-    for name in ("__init__", "fit", "_fit", "_update_ica_names", "_get_picks", "apply")
+    for name in ("__init__", "fit", "_fit", "_reset", "_update_ica_names", "_get_picks", "apply")
 }
 _TAKES_RNG = "rng" in signature(_StockICA).parameters  # since MNE 1.13
 _LOCK = threading.RLock()
@@ -75,8 +75,6 @@ class _Hooks:
     def fit(self, inst, *args, **kwargs):
         if self.method != METHOD:
             return _STOCK["fit"](self, inst, *args, **kwargs)
-        for name in ("contrast_", "converged_", "_unsorted"):
-            self.__dict__.pop(name, None)
         _STOCK["fit"](self, inst, *args, **kwargs)
         # MNE has sorted the matrices by explained variance; the contrasts follow.
         unsorted = {row.tobytes(): i for i, row in enumerate(self.__dict__.pop("_unsorted"))}
@@ -95,6 +93,12 @@ class _Hooks:
         except BaseException:  # an interrupt, too, must not leave a half-fitted object
             self._reset()
             raise
+
+    @wraps(_STOCK["_reset"])
+    def _reset(self):
+        _STOCK["_reset"](self)
+        for name in ("contrast_", "converged_", "_unsorted"):
+            self.__dict__.pop(name, None)
 
     @wraps(_STOCK["_update_ica_names"])
     def _update_ica_names(self):
