@@ -1,4 +1,6 @@
-"""Time of a fit on the shipped recording, beside stock MNE: ``python benchmarks/fit.py``.
+"""Time of a fit on the shipped recording, beside stock MNE.
+
+    python -m benchmarks.fit
 
 The 59 good EEG channels of `mne_otica.datasets.sample`, 24 s at 600 Hz, filtered from 1 to 40 Hz.
 Every method fits the same data with the same number of components through ``ICA.fit``, in one

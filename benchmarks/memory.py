@@ -1,22 +1,23 @@
-"""Peak memory of a fit, beside stock MNE: ``python benchmarks/memory.py``.
+"""Peak memory of a fit, beside stock MNE.
+
+    python -m benchmarks.memory
 
 Simulates a 64-channel recording of an hour at 250 Hz and fits it in a fresh process for each
-method. The peak is the largest resident set of the process (``getrusage``) less that before the
-fit, when the recording is loaded; it is given in units of the picked data in float64. The
-iterations are few: they do not change the peak, only the time.
+method. The peak is that of the resident set during the fit, less what was held before it, when
+the recording was loaded; it is given in units of the picked data in float64. The iterations
+are few: they do not change the peak, only the time.
 """
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
-import time
 import warnings
 
 import mne
 import numpy as np
 
+from benchmarks.isolated import watched
 from mne_otica import ICA
 
 METHODS = ("otica", "picard", "fastica")
@@ -37,20 +38,13 @@ def recording(n_channels: int, minutes: float, sfreq: float) -> mne.io.RawArray:
     return mne.io.RawArray(data, info, copy=None)
 
 
-def peak_bytes() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
 def measure(method: str, n_channels: int, minutes: float, sfreq: float, max_iter: int) -> dict:
     raw = recording(n_channels, minutes, sfreq)
     warnings.simplefilter("ignore")  # the iterations are few on purpose
     # A first fit loads what is imported late.
     ICA(method=method, max_iter=max_iter).fit(recording(n_channels, 0.2, sfreq))
-    picked, before = raw._data.nbytes, peak_bytes()
-    started = time.perf_counter()
-    ICA(method=method, max_iter=max_iter).fit(raw)
-    seconds = time.perf_counter() - started
-    return {"picked": picked, "peak": peak_bytes() - before, "seconds": seconds}
+    _, seconds, extra = watched(ICA(method=method, max_iter=max_iter).fit, raw)
+    return {"picked": raw._data.nbytes, "peak": extra, "seconds": seconds}
 
 
 def main() -> None:
@@ -70,7 +64,7 @@ def main() -> None:
     print("| method | picked data, MB | peak above it, MB | times the picked data | seconds |")
     print("|---|---|---|---|---|")
     for method in METHODS:
-        command = [sys.executable, __file__, *sys.argv[1:], "--method", method]
+        command = [sys.executable, "-m", "benchmarks.memory", *sys.argv[1:], "--method", method]
         answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         result = json.loads(answer)
         print(
