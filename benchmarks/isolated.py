@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import mne
 import numpy as np
@@ -32,6 +33,15 @@ def _memory(field: str) -> float:
     return 1024 * int(status[status.index(f"{field}:") + 1])
 
 
+def watched(function: Callable, *args) -> tuple[Any, float, float]:
+    """Call a function; return its result, its seconds and the bytes it held at its peak."""
+    before = _memory("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
+    started = time.perf_counter()
+    result = function(*args)
+    return result, time.perf_counter() - started, _memory("VmHWM") - before
+
+
 def _run(fit: Fit, path: Path, connection) -> None:
     mne.set_log_level("error")
     X = np.load(path)
@@ -40,14 +50,9 @@ def _run(fit: Fit, path: Path, connection) -> None:
         # Peers warn when they stop at their limits; the table shows their passes.
         warnings.simplefilter("ignore")
         fit(small)  # imports, caches and thread pools are not part of a fit
-        before = _memory("VmRSS")
-        Path("/proc/self/clear_refs").write_text("5")  # resets the peak
-        started = time.perf_counter()
-        W, passes = fit(X)
-        seconds = time.perf_counter() - started
-    peak = _memory("VmHWM")
+        (W, passes), seconds, extra = watched(fit, X)
     dependence = residual_dependence(W @ X, W)
-    connection.send(Measurement(seconds, passes, dependence, (peak - before) / X.nbytes))
+    connection.send(Measurement(seconds, passes, dependence, extra / X.nbytes))
 
 
 def measure(fit: Fit, path: Path, repeats: int = 1) -> Measurement:

@@ -3,6 +3,16 @@
 __version__ = "0.1.0.dev0"
 
 from mne_otica import datasets, metrics, simulation
+from mne_otica.ica import ICA, register, unregister
 from mne_otica.solver import OTICAConvergenceWarning, otica
 
-__all__ = ["OTICAConvergenceWarning", "datasets", "metrics", "otica", "simulation"]
+__all__ = [
+    "ICA",
+    "OTICAConvergenceWarning",
+    "datasets",
+    "metrics",
+    "otica",
+    "register",
+    "simulation",
+    "unregister",
+]

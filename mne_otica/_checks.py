@@ -1,11 +1,25 @@
 """Checks of arguments, and the private helpers of MNE that this package uses."""
 
+from contextlib import nullcontext
+
 import numpy as np
 from mne.utils import _check_option, _validate_type
 from mne.utils import warn as _mne_warn
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["_check_option", "_validate_matrix", "_validate_type", "as_generator", "warn"]
+try:
+    from mne.utils import _limit_blas_threads as limit_blas_threads
+except ImportError:  # before MNE 1.13
+    limit_blas_threads = nullcontext
+
+__all__ = [
+    "_check_option",
+    "_validate_matrix",
+    "_validate_type",
+    "as_generator",
+    "limit_blas_threads",
+    "warn",
+]
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 

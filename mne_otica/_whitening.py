@@ -54,6 +54,20 @@ class Channels:
         kept = self._variances > MIN_RELATIVE_VARIANCE * self._variances[-1]
         self.rank = int(np.sum(kept)) if len(self.constant) < n_channels else 0
 
+    @property
+    def null(self) -> NDArray[np.float64]:
+        """Directions in which the channels, scaled to unit variance, do not vary, as columns."""
+        return self._axes[:, : len(self.std) - self.rank]
+
+    def stand_in(self) -> NDArray[np.float64]:
+        """Return a few samples with the same means and the same covariance as the data.
+
+        There are two for each channel, at equal distances on either side of the mean, so
+        moments that are averages over samples agree exactly.
+        """
+        deviations = self.std[:, np.newaxis] * self._axes * np.sqrt(self._variances * len(self.std))
+        return self.mean[:, np.newaxis] + np.hstack([deviations, -deviations])
+
     def whitening(self) -> Whitening:
         """Whiten all directions that vary; the units of the channels do not matter."""
         safe_std = np.where(self.std > 0, self.std, 1)

@@ -2,11 +2,15 @@ import os
 from pathlib import Path
 
 import matplotlib
+import matplotlib.pyplot as plt
 import mne
 import numpy as np
 import pytest
 
 matplotlib.use("Agg")
+
+SCALES = {"eeg": 1e-5, "eog": 1e-4, "mag": 1e-12, "grad": 1e-11, "ref_meg": 1e-12}
+EEG_NAMES = ["Fp1", "Fp2", "F3", "F4", "C3", "C4", "P3", "P4", "O1", "O2"]
 
 
 @pytest.fixture(autouse=True)
@@ -15,7 +19,10 @@ def _quiet_and_unchanged():
     with mne.use_log_level("warning"):
         random_state = np.random.get_state()[1].copy()  # noqa: NPY002
         errstate = np.geterr()
+        fit = mne.preprocessing.ICA.fit
         yield
+        plt.close("all")
+        assert mne.preprocessing.ICA.fit is fit, "MNE was left registered"
         assert mne.utils.logger.level == 30, "the log level was left changed"
         assert np.geterr() == errstate, "numpy's error state was left changed"
         after = np.random.get_state()[1]  # noqa: NPY002
@@ -30,3 +37,40 @@ def shared_data():
     if not (folder / "eeglab_data.set").exists():
         pytest.skip(f"no recordings in {folder}; set MNE_OTICA_DATA to their folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def make_raw():
+    """Return a factory of recordings with a known mixing.
+
+    By default ten EEG channels with positions, one EOG channel, 20 s at 250 Hz, "filtered"
+    from 1 to 40 Hz; ten Laplace sources, one of which is blinks that the EOG channel sees.
+    """
+
+    def make(types=("eeg",) * 10 + ("eog",), *, n_samples=5000, seed=0, scales=SCALES):
+        rng = np.random.default_rng(seed)
+        n_data = sum(kind != "eog" for kind in types)
+        sources = rng.laplace(size=(n_data, n_samples)) / np.sqrt(2)
+        times = np.arange(n_samples) / 250
+        blinks = np.exp(-(((times[:, np.newaxis] - np.arange(0.7, 20, 1.9)) / 0.1) ** 2)).sum(1)
+        sources[0] = 8 * blinks + 0.1 * sources[0]
+        mixing = rng.standard_normal((n_data, n_data))
+        mixing[:, 0] = np.linspace(4, 1, n_data)
+        scale = np.array([scales.get(kind, 1e-5) for kind in types])
+        data = np.empty((len(types), n_samples))
+        is_eog = np.array([kind == "eog" for kind in types])
+        data[~is_eog] = mixing @ sources
+        data[is_eog] = sources[0] + 0.1 * rng.standard_normal((is_eog.sum(), n_samples))
+        data *= scale[:, np.newaxis]
+        names = [f"{kind} {i:03d}" for i, kind in enumerate(types)]
+        if types[:10] == ("eeg",) * 10:
+            names[:10] = EEG_NAMES
+        info = mne.create_info(names, 250.0, list(types))
+        with info._unlock():
+            info["highpass"], info["lowpass"] = 1.0, 40.0
+        raw = mne.io.RawArray(data, info, verbose=False)
+        if names[:10] == EEG_NAMES:
+            raw.set_montage("biosemi32", on_missing="ignore", verbose=False)
+        return raw, mixing * scale[~is_eog, np.newaxis]
+
+    return make

@@ -1,0 +1,396 @@
+"""OT-ICA as a method of MNE's ICA: a subclass, and a way to teach it to MNE's own class.
+
+MNE keeps pre-whitening, PCA, the choice of dimension, reconstruction, plots and files; this
+module only supplies the rotation. Both doors, `ICA` and `register`, lead to the same few
+methods of `_Hooks`, which stand in front of those of MNE and leave other methods alone.
+"""
+
+import threading
+from functools import wraps
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+import mne
+import numpy as np
+from mne.preprocessing import ica as _mne_ica
+from mne.utils import fill_doc, logger, verbose
+from numpy.typing import NDArray
+
+from mne_otica._checks import (
+    RandomState,
+    _check_option,
+    _validate_matrix,
+    _validate_type,
+    as_generator,
+    limit_blas_threads,
+    warn,
+)
+from mne_otica._whitening import Channels, project
+from mne_otica.solver import check_options, unmix
+
+if TYPE_CHECKING:
+    from mne import Covariance, Info
+
+METHOD = "otica"
+_StockICA = mne.preprocessing.ICA
+_STOCK_METHODS = _mne_ica._KNOWN_ICA_METHODS
+_STOCK = {
+    name: vars(_StockICA)[name]
+    for name in ("__init__", "fit", "_fit", "_reset", "_update_ica_names", "_get_picks", "apply")
+}
+_TAKES_RNG = "rng" in signature(_StockICA).parameters  # since MNE 1.13
+_LOCK = threading.RLock()
+_OPTIONS = {
+    name: parameter.default
+    for name, parameter in signature(unmix).parameters.items()
+    if name not in ("X", "random_state")
+}
+# Standard deviations of EEG channels, in volts, that a recording can be expected to have.
+PLAUSIBLE_EEG = (1e-8, 1e-3)
+# A channel with this share of the directions that do not vary is determined by the others. A
+# copy of another channel has a half, an interpolated channel more, a reference spreads over all.
+DEPENDENT_SHARE = 0.45
+SAMPLES_PER_SQUARED_COMPONENT = 20  # a rule of thumb for trustworthy components
+
+
+class _Hooks:
+    """What stands in front of the methods of MNE's ICA.
+
+    They call the original methods by name instead of ``super()``, because `register` puts
+    them into the class that has the originals.
+    """
+
+    @wraps(_STOCK["__init__"])
+    def __init__(self, n_components=None, **kwargs):
+        if kwargs.get("method") != METHOD:
+            _STOCK["__init__"](self, n_components, **kwargs)
+            return
+        fit_params = _check_fit_params(kwargs.get("fit_params"), kwargs.get("max_iter", "auto"))
+        # MNE accepts only the methods it knows; Picard is the one it treats most alike.
+        kwargs |= dict(method="picard", fit_params=fit_params, max_iter=fit_params["max_iter"])
+        _STOCK["__init__"](self, n_components, **kwargs)
+        self.method = METHOD
+
+    @wraps(_STOCK["fit"])
+    def fit(self, inst, *args, **kwargs):
+        if self.method != METHOD:
+            return _STOCK["fit"](self, inst, *args, **kwargs)
+        _STOCK["fit"](self, inst, *args, **kwargs)
+        # MNE has sorted the matrices by explained variance; the contrasts follow.
+        unsorted = {row.tobytes(): i for i, row in enumerate(self.__dict__.pop("_unsorted"))}
+        self.contrast_ = self.contrast_[[unsorted[row.tobytes()] for row in self.unmixing_matrix_]]
+        return self
+
+    @wraps(_STOCK["_fit"])
+    def _fit(self, data, fit_type):
+        if self.method != METHOD:
+            return _STOCK["_fit"](self, data, fit_type)
+        rng = getattr(self, "rng", None) if self.random_state is None else self.random_state
+        rng = as_generator(rng)
+        try:
+            with limit_blas_threads():
+                _fit_otica(self, data, fit_type, rng)
+        except BaseException:  # an interrupt, too, must not leave a half-fitted object
+            self._reset()
+            raise
+
+    @wraps(_STOCK["_reset"])
+    def _reset(self):
+        _STOCK["_reset"](self)
+        for name in ("contrast_", "converged_", "_unsorted"):
+            self.__dict__.pop(name, None)
+
+    @wraps(_STOCK["_update_ica_names"])
+    def _update_ica_names(self):
+        _STOCK["_update_ica_names"](self)
+        if self.method == METHOD and not hasattr(self, "unmixing_matrix_"):
+            # This is where MNE's fit has done its PCA. It goes on to unmix by the methods it
+            # knows; for any other it takes the matrix that is there.
+            self.unmixing_matrix_ = np.eye(self.n_components_)
+
+    @wraps(_STOCK["_get_picks"])
+    def _get_picks(self, inst):
+        if self.method == METHOD:
+            _check_channels(self, inst)
+        return _STOCK["_get_picks"](self, inst)
+
+    @wraps(_STOCK["apply"])
+    def apply(self, inst, *args, **kwargs):
+        if self.method == METHOD:
+            _check_channels(self, inst)
+        return _STOCK["apply"](self, inst, *args, **kwargs)
+
+
+@fill_doc
+class ICA(_Hooks, _StockICA):
+    """Independent component analysis by optimal transport, with the interface of MNE.
+
+    A drop-in for :class:`mne.preprocessing.ICA`, which documents all methods: only the
+    default ``method`` differs.
+
+    Parameters
+    ----------
+    n_components : int | float | None
+        Number of principal components passed to ICA, the share of the variance they
+        explain, or None for all that vary. More than the rank of the data is an error.
+    noise_cov : None | instance of Covariance
+        Noise covariance used for pre-whitening. If None, channels are scaled to unit
+        variance by channel type.
+    rng : int | instance of Generator | instance of RandomState | None
+        The seed of the fit. Unlike in MNE, None is a fixed seed for ``method="otica"``: the same
+        call gives the same answer.
+    random_state : int | instance of RandomState | instance of Generator | None
+        The same by its older name; give one of the two.
+    method : str
+        ``"otica"``, or any method of MNE: ``"fastica"``, ``"infomax"``, ``"picard"``, ...
+    fit_params : dict | None
+        Options of the solver: ``algorithm``, ``tol``, ``w_init`` and ``compute``
+        as in :func:`mne_otica.otica`.
+    max_iter : int | str
+        Most iterations to make; ``"auto"`` is 500.
+    allow_ref_meg : bool
+        Whether to allow MEG reference channels.
+    %(verbose)s
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Number of iterations of the fit.
+    converged_ : bool
+        Whether the fit converged. If not, an :class:`OTICAConvergenceWarning` said so.
+    contrast_ : ndarray, shape (n_components_,)
+        Squared Wasserstein distance of each component to the Gaussian, less what
+        as many Gaussian samples would show: about zero for mere noise.
+
+    Notes
+    -----
+    All other attributes are those of :class:`mne.preprocessing.ICA`. Components are ordered
+    by the variance they explain, largest first, as MNE orders those of any method. The
+    sign of each is such that the largest weight in its map
+    (:meth:`mne.preprocessing.ICA.get_components`) is positive.
+
+    A saved file opens in MNE without this package, as an :class:`mne.preprocessing.ICA`;
+    ``converged_`` and ``contrast_`` are not part of it.
+    """
+
+    @verbose
+    def __init__(
+        self,
+        n_components: int | float | None = None,
+        *,
+        noise_cov: "Covariance | None" = None,
+        rng: RandomState = None,
+        random_state: RandomState = None,
+        method: str = METHOD,
+        fit_params: dict[str, Any] | None = None,
+        max_iter: int | str = "auto",
+        allow_ref_meg: bool = False,
+        verbose: bool | str | int | None = None,
+    ) -> None:
+        _validate_type(method, str, "method")
+        _check_option("method", method, (*_STOCK_METHODS, METHOD))
+        if rng is not None and random_state is not None:
+            raise TypeError("Specify only one of rng or random_state")
+        if _TAKES_RNG:
+            seed = {"rng": rng, "random_state": random_state}
+        else:
+            seed = {"random_state": random_state if rng is None else rng}
+        super().__init__(
+            n_components,
+            noise_cov=noise_cov,
+            method=method,
+            fit_params=fit_params,
+            max_iter=max_iter,
+            allow_ref_meg=allow_ref_meg,
+            **seed,
+        )
+
+
+def register() -> None:
+    """Make ``method="otica"`` valid for :class:`mne.preprocessing.ICA` in this process.
+
+    For pipelines that build their own ICA. Other methods are left as they are, and calling it
+    again does nothing.
+
+    See Also
+    --------
+    unregister
+    """
+    with _LOCK:
+        for name in _STOCK:
+            setattr(_StockICA, name, vars(_Hooks)[name])
+        _mne_ica._KNOWN_ICA_METHODS = (*_STOCK_METHODS, METHOD)
+
+
+def unregister() -> None:
+    """Undo `register`: MNE is again exactly as it was.
+
+    See Also
+    --------
+    register
+    """
+    with _LOCK:
+        for name, original in _STOCK.items():
+            setattr(_StockICA, name, original)
+        _mne_ica._KNOWN_ICA_METHODS = _STOCK_METHODS
+
+
+def _check_fit_params(fit_params: dict | None, max_iter: int | str) -> dict:
+    """Return a checked copy that a file can hold, with the number of iterations allowed."""
+    _validate_type(fit_params, (dict, None), "fit_params")
+    params = {"max_iter": max_iter} | (fit_params or {})
+    unknown = sorted(set(params) - set(_OPTIONS))
+    if unknown:
+        raise ValueError(
+            f"fit_params has no key {', '.join(map(repr, unknown))} for method='otica'; the "
+            f"allowed ones are {', '.join(map(repr, _OPTIONS))}."
+        )
+    options = _OPTIONS | params
+    w_init = options.pop("w_init")
+    params["max_iter"] = check_options(**options)
+    if "tol" in params:
+        params["tol"] = float(params["tol"])
+    if w_init is not None:
+        params["w_init"] = _validate_matrix(w_init, "w_init").tolist()
+    return params
+
+
+def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator) -> None:
+    """Have MNE reduce and scale the data, then rotate them.
+
+    MNE's fit gets a few samples with the same moments in place of the data, so its PCA, whose
+    copies would be most of the memory and of the time, is that of a small matrix.
+    """
+    n_samples = data.shape[1]
+    _check_samples(ica, data)
+    channels = Channels(data)
+    _check_scale(ica.info, channels)
+    _check_rank(ica, channels)
+    stand_in = channels.stand_in()
+    n_stand_in = stand_in.shape[1]
+    _STOCK["_fit"](ica, stand_in, fit_type)
+    # A variance is a sum over n - 1; that of the stand-in equals that of the data over n.
+    ica.pca_explained_variance_ *= (1 - 1 / n_stand_in) / (1 - 1 / n_samples)
+    pca = ica.pca_components_[: ica.n_components_]
+    scale = np.sqrt(ica.pca_explained_variance_[: ica.n_components_])
+    whitening = pca / scale[:, np.newaxis] @ ica._pre_whiten(np.eye(len(data)))
+    white = project(whitening, data, channels.mean, np.float32)
+    unmixing = unmix(white, random_state=rng, **ica.fit_params)
+    maps = (unmixing.W * scale) @ pca  # W is orthogonal, so this is the mixing, transposed
+    largest = np.take_along_axis(maps, np.abs(maps).argmax(axis=1)[:, np.newaxis], axis=1)
+    ica.unmixing_matrix_ = np.sign(largest) * unmixing.W / scale
+    ica._update_mixing_matrix()
+    ica._unsorted = ica.unmixing_matrix_
+    ica.n_iter_, ica.converged_ = int(unmixing.n_iter), bool(unmixing.converged)
+    ica.contrast_ = unmixing.contrast
+
+
+def _check_samples(ica: Any, data: NDArray) -> None:
+    """Raise if there are too few samples, or some that are not numbers."""
+    n_channels, n_samples = data.shape
+    if n_samples == 0:
+        raise RuntimeError(
+            "There are no samples to fit: BAD_ annotations or start and stop leave none. Correct "
+            "the annotations, or pass reject_by_annotation=False."
+        )
+    size = n_channels
+    if ica.n_components is not None and ica.n_components >= 1:
+        size = int(ica.n_components)
+    if n_samples <= size:
+        raise ValueError(
+            f"{n_samples} samples are too few for {size} components: at least {size + 1} are "
+            f"needed, and about {SAMPLES_PER_SQUARED_COMPONENT * size**2} "
+            f"({SAMPLES_PER_SQUARED_COMPONENT} for each squared component) to trust the "
+            "result. Use more data, less decimation, or a smaller n_components."
+        )
+    with np.errstate(invalid="ignore"):
+        bad = np.flatnonzero(~np.isfinite(data.sum(axis=1)))
+    if len(bad):
+        raise ValueError(
+            "Input data contains non-finite values (NaN/Inf) in "
+            f"{_names(ica.info, bad)}; annotate these spans as BAD_, or leave the channels out."
+        )
+
+
+def _check_scale(info: "Info", channels: Channels) -> None:
+    """Raise for channel types that are constant; warn if EEG cannot be in volts."""
+    types = np.array(info.get_channel_types())
+    for kind in np.unique(types):
+        picks = np.flatnonzero(types == kind)
+        if np.isin(picks, channels.constant).all():
+            raise ValueError(
+                f"All {kind} channels are constant ({_names(info, picks)}); leave them out of "
+                "picks."
+            )
+    eeg = channels.std[types == "eeg"]
+    if len(eeg) and not PLAUSIBLE_EEG[0] < np.median(eeg) < PLAUSIBLE_EEG[1]:
+        warn(
+            f"The EEG channels have a median standard deviation of {np.median(eeg):.2g} V, "
+            "where some 1e-6 to 1e-4 V are usual. MNE expects volts: if the recording is in "
+            "microvolts, multiply it by 1e-6."
+        )
+
+
+def _check_rank(ica: Any, channels: Channels) -> None:
+    """Raise if more components are asked for than the data have, and say why they have less."""
+    n_channels, rank = len(channels.std), channels.rank
+    if rank == n_channels:
+        return
+    causes = _rank_causes(ica.info, channels)
+    logger.info(f"The {n_channels} channels have rank {rank}: {causes}.")
+    if ica.n_components is not None and ica.n_components > rank:
+        raise ValueError(
+            f"n_components ({ica.n_components}) exceeds the rank of the data ({rank} for "
+            f"{n_channels} channels: {causes}). Pass {rank} or fewer, or None to use the rank."
+        )
+
+
+def _rank_causes(info: "Info", channels: Channels) -> str:
+    """Say what the directions that do not vary come from."""
+    causes = []
+    if len(channels.constant):
+        causes.append(f"constant channels {_names(info, channels.constant)}")
+    n_active = sum(projector["active"] for projector in info["projs"])
+    if n_active:
+        causes.append(f"{n_active} active projector(s), such as SSP")
+    types = np.array(info.get_channel_types())
+    unit = np.empty(len(types))
+    for kind in set(types):
+        unit[types == kind] = np.linalg.norm(channels.std[types == kind])
+    std = np.where(channels.std > 0, channels.std, unit)
+    null = np.linalg.qr(channels.null * (unit / std)[:, np.newaxis])[0]
+    eeg = (types == "eeg") / np.sqrt(max(np.sum(types == "eeg"), 1))
+    if np.linalg.norm(eeg @ null) > 0.99:
+        causes.append("average reference")
+    dependent = np.flatnonzero(np.sum(null**2, axis=1) > DEPENDENT_SHARE)
+    dependent = np.setdiff1d(dependent, channels.constant)
+    if len(dependent) or not causes:
+        names = _names(info, dependent) or "some channels are"
+        causes.append(f"{names} determined by others (interpolated, bridged or duplicated)")
+    return "; ".join(causes)
+
+
+def _check_channels(ica: Any, inst: Any) -> None:
+    """Raise if the ICA is not fitted, or if channels it was fitted on are not there."""
+    if not isinstance(inst, mne.io.BaseRaw | mne.BaseEpochs | mne.Evoked):
+        return  # MNE has an error for it
+    if ica.current_fit == "unfitted":
+        raise RuntimeError("No fit available. Please fit ICA.")
+    missing = [name for name in ica.ch_names if name not in inst.ch_names]
+    if not missing:
+        return
+    types = set(ica.info.get_channel_types())
+    extra = [
+        name
+        for name, kind in zip(inst.ch_names, inst.get_channel_types(), strict=True)
+        if kind in types and name not in ica.ch_names
+    ]
+    raise RuntimeError(
+        f"{type(inst).__name__} does not match fitted data: {len(ica.ch_names)} channels fitted. "
+        f"Missing: {', '.join(missing)}. Extra, of the same types: {', '.join(extra) or 'none'}. "
+        "Rename the channels, or fit ICA on those that both have."
+    )
+
+
+def _names(info: "Info", picks: NDArray) -> str:
+    return ", ".join(info.ch_names[pick] for pick in picks)
