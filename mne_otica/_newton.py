@@ -32,7 +32,7 @@ MAX_HALVINGS = 6
 MAX_SEARCH_ITER = 200
 # Where there are many more samples than this, most of the work is done on a part of them.
 MIN_COARSE_SAMPLES = 20_000
-COARSE_SAMPLES_PER_COMPONENT = 300
+COARSE_SAMPLES_PER_COMPONENT = 100
 # What is polished later, on all samples and components, need not be found exactly.
 COARSE_TOL_FACTOR = 10
 CHUNK_BYTES = 4 * 2**20  # columns are handled in pieces that stay in the cache

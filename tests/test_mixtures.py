@@ -28,6 +28,11 @@ def test_last_source_is_gaussian(regime):
     assert len(np.unique(gaussian)) == 100_000
 
 
+def test_many_sources_are_mixed_in_no_time():
+    _, mixing, _ = mixture("uniform", 256, 10)
+    assert np.linalg.cond(mixing) <= 4 * 256
+
+
 def test_pools():
     discrete = mixture("discrete", 12, 1000).sources[:-1]
     assert max(len(np.unique(source)) for source in discrete) < 20

@@ -10,7 +10,10 @@ from scipy.optimize import brentq
 
 from mne_otica._checks import _check_option, _validate_type
 
+# Condition numbers of random matrices grow with their size: with many sources hardly any
+# matrix stays below the limit of the paper, and drawing again would not end.
 MAX_CONDITION = 100
+MAX_CONDITION_PER_SOURCE = 4
 BUMP_WIDTH = 0.15  # of the three Gaussian bumps of the failure-mode distributions
 
 
@@ -136,7 +139,8 @@ def mixture(regime: str, n_sources: int, n_samples: int = 10_000, seed: int | No
     -------
     mixture : Mixture
         Named tuple of ``X``, ``mixing`` and ``sources``. The mixing has standard normal
-        entries and is drawn again until its condition number is at most 100.
+        entries and is drawn again until its condition number is at most 100, or at most
+        four times the number of sources if that is more.
     """
     _check_option("regime", regime, REGIMES)
     _validate_type(n_sources, "int-like", "n_sources")
@@ -153,6 +157,7 @@ def mixture(regime: str, n_sources: int, n_samples: int = 10_000, seed: int | No
     if gaussian:
         sources = np.vstack([sources.reshape(-1, n_samples), rng.standard_normal(n_samples)])
     mixing = rng.standard_normal((n_sources, n_sources))
-    while np.linalg.cond(mixing) > MAX_CONDITION:
+    limit = max(MAX_CONDITION, MAX_CONDITION_PER_SOURCE * n_sources)
+    while np.linalg.cond(mixing) > limit:
         mixing = rng.standard_normal((n_sources, n_sources))
     return Mixture(mixing @ sources, mixing, sources)
