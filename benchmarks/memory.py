@@ -16,11 +16,13 @@ import json
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 
 import mne
 import numpy as np
 
 from benchmarks.isolated import watched
+from benchmarks.results import PAGE, show
 from mne_otica import ICA
 
 METHODS = ("otica", "picard", "fastica")
@@ -50,6 +52,20 @@ def measure(method: str, n_channels: int, minutes: float, sfreq: float, max_iter
     return {"picked": raw._data.nbytes, "peak": extra, "seconds": seconds}
 
 
+def lines(args: argparse.Namespace) -> Iterator[str]:
+    yield f"{args.channels} channels, {args.minutes:g} min at {args.sfreq:g} Hz\n"
+    yield "| method | picked data, MB | peak above it, MB | times the picked data | seconds |"
+    yield "|---|---|---|---|---|"
+    for method in METHODS:
+        command = [sys.executable, "-m", "benchmarks.memory", *sys.argv[1:], "--method", method]
+        answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        result = json.loads(answer)
+        yield (
+            f"| {method} | {result['picked'] / 1e6:.0f} | {result['peak'] / 1e6:.0f} "
+            f"| {result['peak'] / result['picked']:.2f} | {result['seconds']:.1f} |"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--channels", type=int, default=64)
@@ -57,23 +73,14 @@ def main() -> None:
     parser.add_argument("--sfreq", type=float, default=250)
     parser.add_argument("--max-iter", type=int, default=2)
     parser.add_argument("--method", choices=METHODS, help="measure one in this process, as JSON")
+    parser.add_argument("--write", action="store_true", help=f"keep the result in {PAGE.name}")
     args = parser.parse_args()
     mne.set_log_level("ERROR")
     if args.method:
         case = (args.method, args.channels, args.minutes, args.sfreq, args.max_iter)
         print(json.dumps(measure(*case)))
         return
-    print(f"{args.channels} channels, {args.minutes:g} min at {args.sfreq:g} Hz")
-    print("| method | picked data, MB | peak above it, MB | times the picked data | seconds |")
-    print("|---|---|---|---|---|")
-    for method in METHODS:
-        command = [sys.executable, "-m", "benchmarks.memory", *sys.argv[1:], "--method", method]
-        answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        result = json.loads(answer)
-        print(
-            f"| {method} | {result['picked'] / 1e6:.0f} | {result['peak'] / 1e6:.0f} "
-            f"| {result['peak'] / result['picked']:.2f} | {result['seconds']:.1f} |"
-        )
+    show("Memory of a fit: `python -m benchmarks.memory`", lines(args), args.write)
 
 
 if __name__ == "__main__":

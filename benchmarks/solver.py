@@ -6,13 +6,9 @@ All methods get the same whitened data and run at their own defaults, each in a 
 """
 
 import argparse
-import datetime
-import os
-import platform
 import tempfile
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 
 import mne
@@ -20,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.isolated import Fit, Measurement, measure
+from benchmarks.results import PAGE, show
 from mne_otica import datasets
 from mne_otica._whitening import Channels, project
 from mne_otica.simulation import mixture
 from mne_otica.solver import unmix
 
-RESULTS = Path(__file__).parent / "RESULTS.md"
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
@@ -125,8 +121,7 @@ def compare(title: str, X: NDArray, methods: dict[str, Fit], repeats: int) -> It
     with tempfile.TemporaryDirectory() as folder:
         path = _stored(X, Path(folder))
         for name, fit in methods.items():
-            # AMICA takes minutes: its time need not be known to the second.
-            yield row(name, measure(fit, path, 1 if name == "AMICA" else repeats))
+            yield row(name, measure(fit, path, repeats))
     yield ""
 
 
@@ -146,33 +141,29 @@ def simulation_runs(n_channels: int, n_samples: int) -> list[Measurement]:
     """Measure the methods of the scaling tables on one simulation, once."""
     with tempfile.TemporaryDirectory() as folder:
         path = _stored(simulation(n_channels, n_samples), Path(folder))
-        return [measure(METHODS[name], path) for name in SCALING_METHODS]
-
-
-def environment() -> str:
-    packages = ("mne-otica", "mne", "numpy", "scipy", "scikit-learn", "python-picard", "jamica")
-    versions = ", ".join(f"{name} {version(name)}" for name in packages)
-    return (
-        f"{datetime.date.today()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-        f"{versions}"
-    )
+        return [measure(METHODS[name], path, 3) for name in SCALING_METHODS]
 
 
 def lines(arguments: argparse.Namespace) -> Iterator[str]:
-    methods = METHODS | ({"AMICA": fit_amica} if arguments.amica else {})
     repeats = 1 if arguments.quick else 3
-    yield "## Solver (`python -m benchmarks.solver --amica`)\n"
-    yield f"{environment()}. Medians of {repeats} run(s).\n"
-    yield from compare("Shipped recording", sample_recording(), methods, repeats)
-    yield from compare("EEGLAB recording", eeglab_recording(arguments.data), methods, repeats)
-    if arguments.quick:
-        return
-    yield "### Simulation: 64 x 450000\n"
-    yield HEADER
-    yield from map(row, SCALING_METHODS, simulation_runs(64, 450_000))
-    yield ""
-    yield from scaling("Samples", [(64, 50_000), (64, 150_000), (64, 450_000)])
-    yield from scaling("Channels", [(d, 50_000) for d in (32, 64, 128, 256)])
+    yield f"Seconds are medians of {repeats} run(s), of fewer where one takes long.\n"
+    recordings = {
+        "Shipped recording": sample_recording(),
+        "EEGLAB recording": eeglab_recording(arguments.data),
+    }
+    for title, X in recordings.items():
+        yield from compare(title, X, METHODS, repeats)
+    if not arguments.quick:
+        yield "### Simulation: 64 x 450000\n"
+        yield HEADER
+        yield from map(row, SCALING_METHODS, simulation_runs(64, 450_000))
+        yield ""
+        yield from scaling("Samples", [(64, 50_000), (64, 150_000), (64, 450_000)])
+        yield from scaling("Channels", [(d, 50_000) for d in (32, 64, 128, 256)])
+    if arguments.amica:  # last, because it takes as long as all the rest
+        methods = {"OT-ICA": fit_otica, "AMICA": fit_amica}
+        for title, X in recordings.items():
+            yield from compare(f"{title}, AMICA", X, methods, repeats)
 
 
 def main() -> None:
@@ -180,15 +171,10 @@ def main() -> None:
     parser.add_argument("--amica", action="store_true", help="include AMICA (minutes)")
     parser.add_argument("--quick", action="store_true", help="real recordings only, one run")
     parser.add_argument("--data", type=Path, default=SHARED_DATA, help="folder of the recordings")
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help=f"keep the result in {PAGE.name}")
     arguments = parser.parse_args()
     mne.set_log_level("error")
-    written = []
-    for line in lines(arguments):
-        print(line, flush=True)
-        written.append(line)
-    if arguments.write:
-        RESULTS.write_text("# Benchmark results\n\n" + "\n".join(written))
+    show("Solver: `python -m benchmarks.solver --amica`", lines(arguments), arguments.write)
 
 
 if __name__ == "__main__":

@@ -68,33 +68,30 @@ class Channels:
         deviations = self.std[:, np.newaxis] * self._axes * np.sqrt(self._variances * len(self.std))
         return self.mean[:, np.newaxis] + np.hstack([deviations, -deviations])
 
-    def whitening(self) -> Whitening:
-        """Whiten all directions that vary; the units of the channels do not matter."""
-        safe_std = np.where(self.std > 0, self.std, 1)
-        return Whitening(self.mean, _sphering(self._variances, self._axes, self.rank) / safe_std)
-
-    def principal(self, n_components: int | float) -> Whitening:
-        """Whiten the leading principal components of the channels as they are.
+    def whitening(self, n_components: int | float | None = None) -> Whitening:
+        """Whiten the leading principal components, of the largest variance first.
 
         Parameters
         ----------
-        n_components : int | float
-            How many, or the share of the variance that they explain together.
+        n_components : int | float | None
+            How many, the share of the variance that they explain together, or all.
         """
-        scale = self.std.max()
-        std = self.std / scale
-        variances, axes = np.linalg.eigh(self.correlation * np.outer(std, std))
-        variances = np.maximum(variances, 0)
-        if isinstance(n_components, float):
-            explained = np.cumsum(variances[::-1]) / variances.sum()
+        kept = slice(len(self.std) - self.rank, None)
+        amplitudes, axes = np.sqrt(self._variances[kept]), self._axes[:, kept]
+        # The channels are ``std * axes * amplitudes`` times white signals. Its singular vectors
+        # are the principal components, to full precision whatever the units of the channels.
+        _, stds, rotation = np.linalg.svd(
+            self.std[:, np.newaxis] * axes * amplitudes, full_matrices=False
+        )
+        if n_components is None:
+            n_components = self.rank
+        elif isinstance(n_components, float):
+            relative = (stds / stds[0]) ** 2
+            explained = np.cumsum(relative) / relative.sum()
             n_components = min(int(np.sum(explained <= n_components)) + 1, self.rank)
-        return Whitening(self.mean, _sphering(variances, axes, n_components) / scale)
-
-
-def _sphering(variances: NDArray, axes: NDArray, n_components: int) -> NDArray:
-    """Return the scaled leading axes, of the largest variance first."""
-    leading = slice(None, -n_components - 1, -1)
-    return axes[:, leading].T / np.sqrt(variances[leading])[:, np.newaxis]
+        safe_std = np.where(self.std > 0, self.std, 1)
+        K = (rotation[:n_components] / amplitudes) @ axes.T / safe_std
+        return Whitening(self.mean, K)
 
 
 def chunks(X: NDArray) -> Iterator[slice]:

@@ -132,10 +132,6 @@ def otica(
     For whitened data :math:`x` and an orthogonal :math:`W` with rows :math:`w_i` the solver
     maximises :math:`\sum_i W_2^2(w_i^\top x, \mathcal{N}(0, 1))`.
 
-    With all components kept, channels are scaled to unit variance before they
-    are whitened, so their units do not matter. When fewer are kept, principal components
-    are those of the channels as they are.
-
     If the rotations are still larger than ``tol`` at ``max_iter``, an
     :class:`OTICAConvergenceWarning` says so.
 
@@ -247,7 +243,7 @@ def _whitening(X: NDArray, n_components: int | float | None) -> Whitening:
                 f"n_components={n_components} is a share of the variance and must lie between "
                 "0 and 1; pass an int for a number of components."
             )
-        return channels.principal(n_components)
+        return channels.whitening(n_components)
     cause = _rank_cause(channels.constant, len(X), rank)
     if n_components is None:
         if rank < len(X):
@@ -260,7 +256,7 @@ def _whitening(X: NDArray, n_components: int | float | None) -> Whitening:
             f"n_components ({n_components}) exceeds the rank of the data ({rank}). {cause} Pass "
             f"{rank} or fewer, or None to use the rank."
         )
-    return channels.whitening() if n_components == rank else channels.principal(n_components)
+    return channels.whitening(int(n_components))
 
 
 def _rank_cause(constant: NDArray[np.intp], n_channels: int, rank: int) -> str:
