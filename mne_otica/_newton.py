@@ -30,11 +30,14 @@ LONGEST_STEP = 0.7  # radians; rotations by more than 45 degrees only relabel co
 SUFFICIENT_DECREASE = 1e-4
 MAX_HALVINGS = 6
 MAX_SEARCH_ITER = 200
-# Where there are many more samples than this, most of the work is done on a part of them.
-MIN_COARSE_SAMPLES = 20_000
-COARSE_SAMPLES_PER_COMPONENT = 100
+# Where there are this many times more samples than a scout needs, scouts go first.
+SCOUTED_FROM = 4
+N_SCOUTS = 2
+MIN_SCOUT_SAMPLES = 5_000
+SCOUT_SAMPLES_PER_COMPONENT = 100
 # What is polished later, on all samples and components, need not be found exactly.
-COARSE_TOL_FACTOR = 10
+SCOUT_TOL_FACTOR = 30
+SEARCH_TOL_FACTOR = 10
 CHUNK_BYTES = 4 * 2**20  # columns are handled in pieces that stay in the cache
 
 
@@ -182,18 +185,15 @@ def solve(
 ) -> Solution:
     """Find the rotation that unmixes whitened data.
 
-    Local optima are left on a sample of the data, where that is cheap; all of
-    the data then only have to polish the result.
+    With many samples, scouts descend on a few of them first. Each comes near to some
+    optimum, and the one that is best on all samples is polished there.
     """
     fit = _Fit(max_iter, on_step, rng)
     X = np.asarray(X, dtype=np.float32)
-    n_coarse = max(MIN_COARSE_SAMPLES, COARSE_SAMPLES_PER_COMPONENT * len(X))
-    if X.shape[1] < 2 * n_coarse:
-        solution = fit.descend_and_escape(X, W, tol)
-    else:
-        columns = np.sort(rng.choice(X.shape[1], n_coarse, replace=False))
-        coarse = fit.descend_and_escape(X[:, columns], W, COARSE_TOL_FACTOR * tol)
-        solution = fit.descend(X, coarse.W, tol)
+    n_scout = max(MIN_SCOUT_SAMPLES, SCOUT_SAMPLES_PER_COMPONENT * len(X))
+    if X.shape[1] >= SCOUTED_FROM * n_scout:
+        W = fit.scout(X, W, n_scout, SCOUT_TOL_FACTOR * tol)
+    solution = fit.descend_and_escape(X, W, tol)
     return replace(solution, n_iter=fit.n_iter, n_evaluations=fit.n_evaluations)
 
 
@@ -217,6 +217,17 @@ class _Fit:
         self.n_evaluations += solution.n_evaluations
         return solution
 
+    def scout(
+        self, X: NDArray[np.float32], W: NDArray[np.float64], n_samples: int, tol: float
+    ) -> NDArray[np.float64]:
+        """Return the best of the rotations that different samples of the data lead to."""
+        found = []
+        for _ in range(N_SCOUTS):
+            columns = np.sort(self.rng.choice(X.shape[1], n_samples, replace=False))
+            near = self.descend(X[:, columns], W, tol)
+            found.append(self.descend(X, near.W, tol))
+        return min(found, key=lambda solution: solution.correlation.sum()).W
+
     def descend_and_escape(
         self, X: NDArray[np.float32], W: NDArray[np.float64], tol: float
     ) -> Solution:
@@ -234,6 +245,6 @@ class _Fit:
 
     def _search(self, tol: float, Z: NDArray[np.float32], Q: NDArray) -> tuple[NDArray, NDArray]:
         """Descend on a few components; a search like this is not part of the budget."""
-        solution = minimise(Objective(Z), Q, tol=COARSE_TOL_FACTOR * tol, max_iter=MAX_SEARCH_ITER)
+        solution = minimise(Objective(Z), Q, tol=SEARCH_TOL_FACTOR * tol, max_iter=MAX_SEARCH_ITER)
         self.n_evaluations += solution.n_evaluations
         return solution.W, solution.correlation
