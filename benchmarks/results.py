@@ -15,9 +15,10 @@ PACKAGES = ("mne-otica", "mne", "numpy", "scipy", "scikit-learn", "python-picard
 def environment() -> str:
     """Return the date, the machine and the versions in one sentence."""
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    threads = os.environ.get("OMP_NUM_THREADS", "all")
     return (
-        f"{datetime.date.today()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-        f"{versions}."
+        f"{datetime.date.today()}, {os.cpu_count()} cores, BLAS threads: {threads}, "
+        f"Python {platform.python_version()}, {versions}."
     )
 
 
