@@ -62,14 +62,19 @@ class Objective:
     def __init__(self, X: NDArray[np.float32]) -> None:
         self.X = X
         self.n_evaluations = 0
+        # Buffers are kept: allocating them anew in each call would take a third of its time.
         self._Y = np.empty_like(X)
         self._index = np.empty(X.shape, dtype=np.uint16)
+        n_rows, n_samples = X.shape
+        size = min(max(CHUNK_BYTES // (4 * n_rows), 1), n_samples)
+        self._work = np.empty((n_rows, size), dtype=np.float32)
 
-    def _chunks(self) -> Iterator[slice]:
-        n_rows, n_samples = self.X.shape
-        size = max(CHUNK_BYTES // (4 * n_rows), 1)
+    def _chunks(self) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+        """Cut the samples into chunks, and hand out the buffer for each."""
+        n_samples, size = self.X.shape[1], self._work.shape[1]
         for start in range(0, n_samples, size):
-            yield slice(start, min(start + size, n_samples))
+            stop = min(start + size, n_samples)
+            yield slice(start, stop), self._work[:, : stop - start]
 
     def __call__(self, W: NDArray[np.float64]) -> Evaluation:
         """Evaluate the objective and its derivatives at W."""
@@ -77,14 +82,12 @@ class Objective:
         n_rows, n_samples = self.X.shape
         W = W.astype(np.float32)
         counts = np.zeros((n_rows, N_BINS), dtype=np.int64)
-        for chunk in self._chunks():
+        for chunk, work in self._chunks():
             Y = np.matmul(W, self.X[:, chunk], out=self._Y[:, chunk])
-            index = self._index[:, chunk] = bin_index(Y)
-            counts += bin_counts(index)
+            counts += bin_counts(bin_index(Y, work=work, out=self._index[:, chunk]))
         targets, slope = targets_and_slopes(counts)
         G = np.zeros((n_rows, n_rows))
-        for chunk in self._chunks():
-            mapped = np.empty((n_rows, chunk.stop - chunk.start), dtype=np.float32)
+        for chunk, mapped in self._chunks():
             for row in range(n_rows):
                 np.take(targets[row], self._index[row, chunk], out=mapped[row], mode="clip")
             G += mapped @ self._Y[:, chunk].T

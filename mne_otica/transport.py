@@ -127,16 +127,21 @@ def gaussian_floor(n_samples: int) -> float:
     return (np.mean(p * (1 - p) / density**2) - 1.5) / n_samples
 
 
-def bin_index(y: NDArray) -> NDArray[np.uint16]:
-    """Return the bin of every sample (see `bin_edges`)."""
-    u = np.abs(y)
+def bin_index(
+    y: NDArray, *, work: NDArray | None = None, out: NDArray[np.uint16] | None = None
+) -> NDArray[np.uint16]:
+    """Return the bin of every sample (see `bin_edges`), in buffers of its shape if given."""
+    u = np.abs(y, out=work)
     u += KNEE
     np.divide(y, u, out=u)
     u += 1
     u *= N_BINS / 2
     # Rounding can lift a huge sample to the upper edge of the last bin.
     np.minimum(u, N_BINS - 1, out=u)
-    return u.astype(np.uint16)
+    if out is None:
+        out = np.empty(y.shape, dtype=np.uint16)
+    out[...] = u
+    return out
 
 
 def bin_edges(n_bins: int = N_BINS) -> NDArray[np.float64]:
