@@ -3,6 +3,7 @@
 __version__ = "0.1.0.dev0"
 
 from mne_otica import datasets, metrics, simulation
+from mne_otica.blinks import find_bads_blink, find_blink_events, locate_blinks
 from mne_otica.ica import ICA, register, unregister
 from mne_otica.solver import OTICAConvergenceWarning, otica
 
@@ -10,6 +11,9 @@ __all__ = [
     "ICA",
     "OTICAConvergenceWarning",
     "datasets",
+    "find_bads_blink",
+    "find_blink_events",
+    "locate_blinks",
     "metrics",
     "otica",
     "register",
