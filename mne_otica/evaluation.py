@@ -35,7 +35,10 @@ BANDS = {
 MOST_AFFECTED = 5  # channels that a blink is judged by: those far from the eyes hardly see it
 OVER_CLEANED = 0.05  # change of the RMS away from blinks that no blink explains
 _N_BOOTSTRAP = 2000
-_MARGIN = 0.25  # seconds on either side of a blink's window that may hold its flanks
+# Seconds to keep away from the window of a blink. A high-pass filter at 1 Hz mirrors each blink
+# for about a second on either side; less is kept only where blinks are too frequent for that.
+_MARGINS = (1.0, 0.5, 0.25)
+_MIN_WINDOWS = 20  # with fewer, what changes elsewhere is known too vaguely
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +151,10 @@ class Preservation:
     ch_names : list of str
         The channels.
     n_windows : int
-        How many windows without blinks there were, at most as many as events.
+        How many windows without blinks there were: as many as events, but at least 20, or as
+        many as there is room for.
+    margin : float
+        How far these are from the windows of blinks, in seconds.
     """
 
     rms_change: float
@@ -161,6 +167,7 @@ class Preservation:
     rank_after: int
     ch_names: list[str]
     n_windows: int
+    margin: float
 
     @property
     def over_cleaned(self) -> bool:
@@ -283,7 +290,8 @@ def preservation(
     before, after : instance of Raw
         The recording before and after cleaning. They are not changed.
     events : array-like, shape (n_events, 3)
-        MNE events at the blinks. As many windows of the same length are drawn elsewhere.
+        MNE events at the blinks. As many windows of the same length, but at least 20, are
+        drawn elsewhere.
     tmin, tmax : float
         The window round each event, in seconds.
     picks : str | sequence of str | sequence of int | None
@@ -301,11 +309,12 @@ def preservation(
     """
     pair = _Pair.of(before, after, picks, reject_by_annotation)
     samples, start, stop = _windows(pair, events, tmin, tmax)
-    margin = int(_MARGIN * pair.sfreq)
-    free = ~pair.bad
-    for sample in samples:
-        free[max(0, sample + start - margin) : max(0, sample + stop + margin)] = False
-    starts = _draw(free, stop - start, len(samples), as_generator(random_state))
+    rng = as_generator(random_state)
+    for margin in _MARGINS:
+        free = _free(pair, samples, start, stop, margin)
+        starts = _draw(free, stop - start, max(len(samples), _MIN_WINDOWS), rng)
+        if len(starts) >= len(samples):
+            break
     if len(starts) < len(samples):
         warn(
             f"Only {len(starts)} of {len(samples)} windows of {tmax - tmin:.2f} s are free of "
@@ -325,6 +334,7 @@ def preservation(
         rank_after=_rank(pair.after, pair.info),
         ch_names=pair.ch_names,
         n_windows=len(starts),
+        margin=margin,
     )
     logger.info(
         f"RMS in {len(starts)} windows without blinks changed by {result.rms_change:+.1%}; rank "
@@ -472,6 +482,15 @@ def _interval(power, rng):
     return float(low), float(high)
 
 
+def _free(pair, samples, start, stop, margin):
+    """Return which samples are good and away from the windows of blinks."""
+    start, stop = start - int(margin * pair.sfreq), stop + int(margin * pair.sfreq)
+    free = ~pair.bad
+    for sample in samples:
+        free[max(0, sample + start) : max(0, sample + stop)] = False
+    return free
+
+
 def _draw(free, length, n_windows, rng):
     """Return the starts of up to n_windows windows that are free and do not overlap."""
     n_free = np.convolve(free, np.ones(length, int), mode="valid") if len(free) >= length else []
@@ -541,7 +560,9 @@ def _tiles(free, length):
 
 def _rank(data, info):
     """Return the rank over all channel types."""
-    raw = mne.io.RawArray(np.nan_to_num(data), info, verbose="error")
+    # MNE's ICA puts the mean of each channel back, which is no variation.
+    data = np.nan_to_num(data - np.nanmean(data, axis=1, keepdims=True))
+    raw = mne.io.RawArray(data, info, verbose="error")
     rank = mne.compute_rank(raw, tol=1e-6, tol_kind="relative", verbose="error")
     return int(sum(rank.values()))
 
