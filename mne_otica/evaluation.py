@@ -125,7 +125,7 @@ class RMSReduction:
             All attributes, and the reduction at the most affected channels.
         """
         names = self.most_affected()
-        return _plain(asdict(self)) | {"most_affected": {name: self.over([name]) for name in names}}
+        return plain(asdict(self)) | {"most_affected": {name: self.over([name]) for name in names}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +182,7 @@ class Preservation:
         figures : dict
             All attributes.
         """
-        return _plain(asdict(self)) | {"over_cleaned": self.over_cleaned}
+        return plain(asdict(self)) | {"over_cleaned": self.over_cleaned}
 
 
 @verbose
@@ -567,12 +567,12 @@ def _rank(data, info):
     return int(sum(rank.values()))
 
 
-def _plain(value):
+def plain(value):
     """Return numbers, lists and dictionaries that JSON knows; NaN becomes None."""
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: plain(one) for name, one in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):
-        return [_plain(one) for one in value]
+        return [plain(one) for one in value]
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not np.isfinite(value) else value
