@@ -525,7 +525,7 @@ def _variance_removed(pair, free):
 
 def _band_power_change(pair, free):
     """Return the relative change of the power of each band, pooled over channels."""
-    before, after = (spectrum(data, pair.sfreq, free) for data in pair.data)
+    before, after = (_spectrum(data, pair.sfreq, free) for data in pair.data)
     change = {}
     for name, (low, high) in BANDS.items():
         inside = (before[0] >= low) & (before[0] < high)
@@ -534,7 +534,14 @@ def _band_power_change(pair, free):
     return change
 
 
-def spectrum(data, sfreq, free):
+def spectrum_without(raw, events, margin):
+    """Return the spectrum of the EEG away from the events, as the band power is measured."""
+    pair = _Pair.of(raw, raw, None, True)
+    samples, start, stop = _windows(pair, events, -0.25, 0.25)
+    return _spectrum(pair.before, pair.sfreq, _free(pair, samples, start, stop, margin))
+
+
+def _spectrum(data, sfreq, free):
     """Return frequencies and power of the stretches of two seconds that are free."""
     # A shorter stretch is taken where there is none of two seconds.
     for seconds in (2.0, 1.0, 0.5):
