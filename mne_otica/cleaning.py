@@ -293,7 +293,7 @@ def clean_raw(
         "n_components_used": int(ica.n_components_),
         "l_freq": l_freq,
         "h_freq": h_freq,
-        "random_state": random_state if np.isscalar(random_state) else repr(random_state),
+        "random_state": _seed(random_state),
         "max_components": max_components,
         "reject_by_annotation": reject_by_annotation,
         "converged": ica.converged_,
@@ -430,6 +430,13 @@ def _apply(raw, ica):
         for pick in picks:
             copy._data[pick, broken] = raw.get_data([pick])[0, broken]
     return copy
+
+
+def _seed(random_state):
+    """Return a seed as it is, and the kind of anything else."""
+    if random_state is None or np.isscalar(random_state):
+        return random_state
+    return type(random_state).__name__
 
 
 def _versions():

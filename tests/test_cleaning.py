@@ -188,6 +188,43 @@ def test_bad_input_is_refused(blinking):
         clean_raw(marked)
 
 
+@pytest.mark.parametrize("names", [["Fp1", "O1"], ["Fp1", "Fp2", "O1"]])
+def test_few_channels_are_enough_and_the_price_is_told(blinking, names):
+    cleaned = clean_raw(blinking[0].raw.copy().pick(names))
+    assert cleaned.status == "ok"
+    assert cleaned.harm.over_cleaned
+    assert "more than blinks explain" in cleaned.verdict
+
+
+def test_short_and_odd_data_warn_or_are_refused(blinking):
+    raw = blinking[0].raw
+    with pytest.warns(RuntimeWarning, match="Only 5.0 s"):
+        clean_raw(raw.copy().crop(0, 5))
+    with (
+        pytest.warns(RuntimeWarning, match="longer than the signal"),
+        pytest.raises(ValueError, match="at least 2 s"),
+    ):
+        clean_raw(raw.copy().crop(0, 1))
+    with pytest.warns(RuntimeWarning, match="microvolts"):
+        assert clean_raw(mne.io.RawArray(1e6 * raw.get_data(), raw.info)).status == "ok"
+    with pytest.raises(ValueError, match="All eeg channels are constant"):
+        clean_raw(mne.io.RawArray(0 * raw.get_data(), raw.info))
+    bad = mne.Annotations([0.0], [40.0], ["BAD_all"])
+    with pytest.raises(RuntimeError, match="no samples to fit"):
+        clean_raw(raw.copy().set_annotations(bad))
+
+
+def test_spans_are_where_they_should_be_after_a_crop(blinking):
+    raw = blinking[0].raw.copy()
+    raw.set_meas_date(1_600_000_000).crop(5, 35)
+    raw._data[:, 1000:1100] = np.nan
+    date = raw.info["meas_date"]
+    raw.set_annotations(mne.Annotations([6.0], [2.0], ["BAD_x"], orig_time=date))
+    filtered = clean_raw(raw).filtered
+    omitted = np.isnan(filtered.get_data([0], reject_by_annotation="NaN")[0])
+    assert_array_equal(np.flatnonzero(np.diff(omitted)) + 1, [128, 384, 1000, 1100])
+
+
 # %% Real recordings
 
 
