@@ -172,7 +172,7 @@ class Cleaned:
         logger.info(f"Saved {len(paths)} files in {folder}.")
         return paths
 
-    def figures(self) -> list[tuple[str, str]]:
+    def summary(self) -> list[tuple[str, str]]:
         """Return the key figures with their names, as text.
 
         Returns
@@ -213,7 +213,7 @@ class Cleaned:
         rows = "".join(
             f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
             f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for name, value in self.figures()
+            for name, value in self.summary()
         )
         return (
             f"<p><b>{html.escape(self.status)}</b>: {html.escape(self.verdict)}</p>"

@@ -18,7 +18,7 @@ def _demo(arguments: argparse.Namespace) -> None:
     result = clean_raw(raw)
     seconds = time.perf_counter() - started
     print(f"Cleaned {raw.times[-1]:.0f} s of EEG in {seconds:.1f} s: {result.verdict}.\n")
-    for name, value in result.figures():
+    for name, value in result.summary():
         print(f"{name}: {value}")
 
 

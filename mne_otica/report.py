@@ -62,7 +62,7 @@ def _table(result):
     """Return verdict, key figures and candidates in the style of the report."""
     rows = "".join(
         f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
-        for name, value in result.figures()
+        for name, value in result.summary()
     )
     return (
         f"<p><b>{html.escape(result.status)}</b>: {html.escape(result.verdict)}</p>"
