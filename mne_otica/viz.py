@@ -12,6 +12,7 @@ from scipy.stats import kurtosis
 
 from mne_otica import evaluation
 from mne_otica._checks import _validate_type
+from mne_otica._windows import spectrum_without
 from mne_otica.cleaning import Cleaned
 
 if TYPE_CHECKING:
@@ -185,7 +186,7 @@ def plot_band_power(result: Cleaned, *, ax: Axes | None = None, show: bool = Tru
     after = result.ica.apply(before.copy(), verbose="error")
     pairs = zip((before, after), (_BEFORE, _AFTER), ("before", "after"), strict=True)
     for raw, style, label in pairs:
-        freqs, psd = evaluation.spectrum_without(raw, result.events.events, harm.margin)
+        freqs, psd = spectrum_without(raw, result.events.events, harm.margin)
         shown = (freqs >= 1) & (freqs <= evaluation.BANDS["gamma"][1])
         ax.semilogy(freqs[shown], 1e12 * psd[:, shown].mean(axis=0), label=label, **style)
     for name, (low, high) in evaluation.BANDS.items():
