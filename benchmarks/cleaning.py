@@ -47,9 +47,9 @@ def by_picard(raw, n_components):
 
 
 def by_regression(raw, n_components):
-    # Coefficients from the band that is judged, with the average reference that it requires.
-    fitted = EOGRegression(picks="eeg", picks_artifact="eog").fit(band(raw))
-    return fitted.apply(raw.copy().pick(["eeg", "eog"]))
+    # It asks for a reference to be set; the empty list keeps the one there is.
+    raw = raw.copy().set_eeg_reference([])
+    return EOGRegression(picks="eeg", picks_artifact="eog").fit(band(raw)).apply(raw)
 
 
 def by_ssp(raw, n_components):

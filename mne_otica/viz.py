@@ -59,10 +59,11 @@ def plot_blinks(
     benefit = _checked(result).benefit
     names = benefit.most_affected(n_channels)
     if axes is None:
+        # MNE's report shears figures whose width is no whole number of pixels.
         _, axes = plt.subplots(
             1,
             len(names),
-            figsize=(3.4 * len(names), 3),
+            figsize=(10, 3),
             sharey=True,
             layout="constrained",
             squeeze=False,
