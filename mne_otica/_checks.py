@@ -3,6 +3,7 @@
 from contextlib import nullcontext
 
 import numpy as np
+from mne._fiff.pick import _picks_to_idx
 from mne.utils import _check_option, _validate_type
 from mne.utils import warn as _mne_warn
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,7 @@ except ImportError:  # before MNE 1.13
 
 __all__ = [
     "_check_option",
+    "_picks_to_idx",
     "_validate_matrix",
     "_validate_type",
     "as_generator",

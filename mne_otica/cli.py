@@ -6,30 +6,20 @@ import time
 from collections.abc import Sequence
 
 import mne
-import numpy as np
-from scipy.stats import kurtosis
 
 import mne_otica
-from mne_otica import datasets, otica
+from mne_otica import clean_raw, datasets
 
 
 def _demo(arguments: argparse.Namespace) -> None:
-    """Separate the shipped recording and show which component holds the blinks."""
-    raw = datasets.sample().filter(1.0, 40.0, picks=["eeg", "eog"])
-    eeg = raw.copy().pick("eeg", exclude="bads").get_data()
-    eog = raw.get_data("eog")[0]
+    """Remove the blinks from the shipped recording and show what that did."""
+    raw = datasets.sample()
     started = time.perf_counter()
-    _, _, components = otica(eeg)
+    result = clean_raw(raw)
     seconds = time.perf_counter() - started
-    print(f"Separated {len(eeg)} EEG channels of {raw.times[-1]:.0f} s in {seconds:.1f} s.\n")
-    print("component   excess kurtosis   |correlation with EOG|")
-    with_eog = np.abs([np.corrcoef(component, eog)[0, 1] for component in components])
-    excess = kurtosis(components, axis=1)
-    for index in np.argsort(with_eog)[::-1][:5]:
-        print(f"{index:9d}   {excess[index]:15.1f}   {with_eog[index]:22.2f}")
-    blink = np.argmax(with_eog)
-    peak = raw.times[np.argmax(np.abs(components[blink]))]
-    print(f"\nComponent {blink} holds the blinks, the largest at {peak:.1f} s.")
+    print(f"Cleaned {raw.times[-1]:.0f} s of EEG in {seconds:.1f} s: {result.verdict}.\n")
+    for name, value in result.summary():
+        print(f"{name}: {value}")
 
 
 def _sys_info(arguments: argparse.Namespace) -> None:

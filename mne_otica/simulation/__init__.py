@@ -1,5 +1,6 @@
 """Data with known truth."""
 
 from mne_otica.simulation.mixtures import REGIMES, Mixture, mixture
+from mne_otica.simulation.recordings import SimulatedRecording, simulate_raw
 
-__all__ = ["REGIMES", "Mixture", "mixture"]
+__all__ = ["REGIMES", "Mixture", "SimulatedRecording", "mixture", "simulate_raw"]

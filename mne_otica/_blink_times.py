@@ -1,0 +1,92 @@
+"""Blink times from channels: which to look at, and which of their events are blinks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mne_otica import _blink_evidence as ev
+from mne_otica._blink_scores import figures_of, score_of, weigh
+from mne_otica._blink_signals import eog_names
+from mne_otica._eye_map import eye_map, frontal_channels, has_front
+
+
+def blink_sources(info, signals, ch_name):
+    """Return the sources to try in turn: a name, and groups of signals to look at."""
+    names = signals.names
+    if ch_name is not None:
+        return {"channel": [[k] for k in range(len(names))]}
+    sources = {}
+    eog = [names.index(ch) for ch in eog_names(info, by_name=True)]
+    if eog:
+        sources["eog"] = [[k] for k in eog]
+    eeg = [k for k in range(len(names)) if k not in eog]
+    expected, _ = eye_map(info, [names[k] for k in eeg])
+    frontal = [eeg[k] for k in frontal_channels(expected)]
+    if frontal:
+        # The middle of them all is immune to one bad electrode; each alone is the fallback.
+        sources["frontal"] = [frontal, *[[k] for k in frontal if len(frontal) > 1]]
+    elif eeg and not np.isfinite(expected).any():
+        sources["channel"] = [[k] for k in eeg]
+    return sources
+
+
+def best_group(info, signals, groups, sharpen=False):
+    """Return score, names, polarity and peaks of the group that shows blinks best.
+
+    With ``sharpen``, look again in the mixture of all signals that the map of these events
+    suggests: several channels show a blink better than one.
+    """
+    prepared = signals.prepared
+    expected, _ = eye_map(info, signals.names)
+    if not has_front(expected):
+        expected = np.full(len(signals.names), np.nan)
+    scales = np.array([ev.robust_scale(row[prepared.good]) for row in prepared.band])
+    best = None
+    for group in groups:
+        one = _events(signals, prepared.middle(group), expected, scales)
+        # The first group is the most robust; another has to be clearly better.
+        if best is None or one[0] > best[0] + 0.05:
+            best, names = one, [signals.names[j] for j in group]
+    score, found, maps = best
+    if sharpen and score > 0 and len(maps) > 1:
+        weights = np.divide(
+            np.median(maps, axis=1), scales**2, out=np.zeros(len(maps)), where=scales > 0
+        )
+        sharp = _events(signals, prepared.mixed(weights), expected, scales)
+        if sharp[0] > score:
+            score, sharp_found, _ = sharp
+            # The mixture is upright by construction; the polarity is that of the channel.
+            return score, names, found.polarity, sharp_found.typical_peaks
+    return score, names, found.polarity, found.typical_peaks
+
+
+def with_one_map(signals, peaks):
+    """Return the peaks at which the channels show the map of most of them."""
+    if len(signals.names) < 4 or len(peaks) < 3:
+        return peaks
+    prepared = signals.prepared
+    scales = np.array([ev.robust_scale(row[prepared.good]) for row in prepared.band])
+    return peaks[ev.same_map(ev.event_maps(prepared, peaks), scales)]
+
+
+def _events(signals, one, expected, scales):
+    """Return the score, the evidence and the event maps of one prepared signal."""
+    found = ev.evidence(one, 0)
+    maps = ev.event_maps(signals.prepared, found.peaks)
+    if found.n_events and len(maps) >= 4:
+        # A blink has the map of the other blinks; a pop or a movement has its own.
+        keep = ev.same_map(maps, scales)
+        whole = np.round(found.peaks[keep]).astype(int)
+        found = ev.describe(one, 0, whole, found.polarity)
+        maps = maps[:, keep]
+    if not found.n_events:
+        return 0.0, found, maps
+    one_map = np.median(maps, axis=1)
+    figures = figures_of(found, signals.prepared.duration)
+    if signals.plausible_volts:
+        figures["amplitude"] = found.height * found.scale
+    if len(one_map) >= 4:
+        figures["frontality"] = ev.frontality(one_map, expected)
+        # A noisy channel is large at any time; what counts is how far it leaves its noise.
+        figures["focality"] = ev.focality(one_map[scales > 0] / scales[scales > 0])
+    return score_of(weigh(figures)), found, maps

@@ -1,0 +1,117 @@
+"""What a blink looks like on the scalp, for any set of channels."""
+
+from __future__ import annotations
+
+import re
+
+import mne
+import numpy as np
+
+# In units of the head's radius, from its centre: right, front, up. The eyes lie in front of
+# and below the centre of the sphere through the electrodes.
+_EYES = np.array([[-0.3, 0.55, -0.58], [0.3, 0.55, -0.58]])
+# The lid slides over the positive cornea: positive above and in front of the eye.
+_UP_AND_FORWARD = np.array([0.0, 1.0, 1.0]) / np.sqrt(2)
+# In head coordinates (metres) where too few electrodes are known to fit a sphere.
+_CENTRE, _RADIUS = np.array([0.0, 0.015, 0.04]), 0.1
+# A blink of this share of its value at Fpz still tells frontal from not frontal: Fz has 0.3.
+FRONTAL = 0.25
+
+
+def eye_map(info, ch_names):
+    """Predict the map of a blink from positions, or else from channel names.
+
+    Parameters
+    ----------
+    info : instance of Info
+        Where positions may be.
+    ch_names : list of str
+        The channels.
+
+    Returns
+    -------
+    values : ndarray, shape (n_channels,)
+        The potential of a blink relative to Fpz, before any reference; NaN where neither
+        the position nor the name tells. A bipolar name gives a difference.
+    source : "positions" | "names" | "none"
+        Where the geometry came from.
+    """
+    chs = [info["chs"][info["ch_names"].index(name)] for name in ch_names]
+    positions = np.array([ch["loc"][:3] for ch in chs], dtype=float).reshape(-1, 3)
+    known = np.isfinite(positions).all(axis=1) & (np.abs(positions).max(axis=1) > 0)
+    if known.any() and known.sum() >= min(4, len(ch_names)):
+        values = np.full(len(ch_names), np.nan)
+        values[known] = _blink_potential(positions[known])
+        return values, "positions"
+    values = np.array([_value_of_name(name) for name in ch_names])
+    return values, "names" if np.isfinite(values).any() else "none"
+
+
+def has_front(values):
+    """Tell whether the channels include some that a blink would reach."""
+    return bool(np.nanmax(values, initial=-np.inf) >= FRONTAL)
+
+
+def frontal_channels(values):
+    """Return the indices of the channels that see a blink best, none if none does."""
+    best = np.nanmax(values, initial=-np.inf)
+    if best < FRONTAL:
+        return np.array([], dtype=int)
+    return np.flatnonzero(np.nan_to_num(values, nan=-np.inf) >= 0.6 * best)
+
+
+def _blink_potential(positions):
+    """Return the potential of two current dipoles in the eyes, relative to Fpz."""
+    centre, radius = _fit_sphere(positions)
+    unit = (positions - centre) / radius
+    # Fpz lies at 90 degrees from the axis on every montage, on the brow.
+    fpz = np.array([[0.0, 0.99, -0.05]])
+    # Closer to the eye than the brow the prediction grows without bound; a real lid is wide.
+    return np.clip(_field(unit) / _field(fpz), -1.0, 1.0)
+
+
+def _field(unit):
+    """Return the sum of both dipoles' potential in an unbounded medium."""
+    away = unit[:, np.newaxis] - _EYES
+    distance = np.maximum(np.linalg.norm(away, axis=2), 0.2)
+    return (away @ _UP_AND_FORWARD / distance**3).sum(axis=1)
+
+
+def _fit_sphere(positions):
+    """Fit a sphere to the electrodes, if there are enough of them all around."""
+    if len(positions) >= 12:
+        # |p|^2 = 2 p.c + (r^2 - |c|^2) is linear in the centre and in the last term.
+        design = np.c_[2 * positions, np.ones(len(positions))]
+        solution, _, rank, _ = np.linalg.lstsq(design, (positions**2).sum(axis=1), rcond=1e-6)
+        square = solution[3] + solution[:3] @ solution[:3]
+        if rank == 4 and square > 0:
+            centre, radius = solution[:3], np.sqrt(square)
+            # Electrodes on one side only fit a sphere that is no head.
+            if np.linalg.norm(positions.mean(axis=0) - centre) < 0.8 * radius:
+                return centre, radius
+    scale = np.median(np.linalg.norm(positions - _CENTRE, axis=1)) / _RADIUS
+    # Positions on a unit sphere, or in millimetres, are used as they are.
+    if 0.5 < scale < 2:
+        return _CENTRE, _RADIUS
+    return np.zeros(3), np.median(np.linalg.norm(positions, axis=1))
+
+
+_standard = {}
+
+
+def _value_of_name(name):
+    """Return the blink's potential at a 10-05 name, as clinics write it, else NaN."""
+    if not _standard:
+        builtin = mne.channels.get_builtin_montages()
+        # MNE 1.13 renamed the montage; older versions know only the old name.
+        montage = mne.channels.make_standard_montage(
+            "colin27_1005" if "colin27_1005" in builtin else "standard_1005"
+        )
+        info = mne.create_info(montage.ch_names, 100.0, "eeg")
+        info.set_montage(montage)
+        values = _blink_potential(np.array([ch["loc"][:3] for ch in info["chs"]]))
+        _standard.update((key.upper(), v) for key, v in zip(montage.ch_names, values, strict=True))
+    text = re.sub(r"^(EEG|POL)[\s_-]*", "", name.strip().upper()).replace(" ", "")
+    text = re.sub(r"[-_.]*(REF|LE|AVG?|AVR|CAR|A1A2|M1M2)?\.*$", "", text)
+    parts = [_standard.get(part, np.nan) for part in re.split("[-_]", text)]
+    return parts[0] if len(parts) == 1 else parts[0] - parts[1]

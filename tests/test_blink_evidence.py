@@ -1,0 +1,188 @@
+import mne
+import numpy as np
+import pytest
+
+from mne_otica import _blink_evidence as ev
+from mne_otica._blink_scores import explain, figures_of, score_of, weigh
+from mne_otica._eye_map import eye_map, frontal_channels
+
+SFREQ = 250.0
+DURATION = 120
+
+
+def pulse(half_rise, half_fall):
+    """Return a smooth pulse, its peak two seconds in, in samples."""
+    times = np.arange(-2, 2, 1 / SFREQ)
+    phase = np.where(times < 0, times / half_rise, times / half_fall)
+    return np.where(np.abs(phase) < 1, (1 + np.cos(np.pi * phase)) / 2, 0)
+
+
+def recording(shapes, times, seed=0, noise=1.0):
+    """Return 1/f noise with a shape at each time; one shape, or one for each time."""
+    rng = np.random.default_rng(seed)
+    n = int(DURATION * SFREQ)
+    spectrum = np.fft.rfft(rng.standard_normal(n))
+    spectrum /= np.sqrt(np.maximum(np.fft.rfftfreq(n, 1 / SFREQ), 0.5))
+    signal = np.fft.irfft(spectrum, n)
+    signal *= noise / signal.std()
+    shapes = shapes if isinstance(shapes, list) else [shapes] * len(times)
+    for shape, time in zip(shapes, times, strict=True):
+        start = int(time * SFREQ) - len(shape) // 2
+        signal[start : start + len(shape)] += shape
+    return signal
+
+
+def judge(signal):
+    prepared = ev.prepare(signal[np.newaxis], SFREQ)
+    found = ev.evidence(prepared, 0)
+    figures = figures_of(found, prepared.duration)
+    points = weigh(figures)
+    return found, score_of(points), explain(figures, points, for_it=False)
+
+
+TIMES = np.sort(np.random.default_rng(1).uniform(3, DURATION - 3, 25))
+TIMES = TIMES[np.diff(TIMES, prepend=0) > 1]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("closing", [0.08, 0.11, 0.16])
+def test_blinks_are_recognised_whatever_their_sign_and_speed(sign, closing):
+    signal = recording(sign * 20 * pulse(closing, 2 * closing), TIMES)
+    found, score, _ = judge(signal)
+    assert score > 0.8
+    assert found.polarity == sign
+    assert len(found.peaks) == len(TIMES)
+    np.testing.assert_allclose(found.peaks / 125.0, TIMES, atol=0.03)
+
+
+def decay():
+    shape = np.zeros(int(4 * SFREQ))
+    shape[len(shape) // 2 :] = np.exp(-np.arange(len(shape) // 2) / (0.3 * SFREQ))
+    return shape
+
+
+def jump():
+    shape = np.zeros(int(4 * SFREQ))
+    shape[len(shape) // 2 :] = 1
+    shape[len(shape) // 2 :] *= np.linspace(1, 0, len(shape) // 2)
+    return shape
+
+
+def slow_wave():
+    return -pulse(0.2, 0.2) + np.roll(pulse(0.35, 0.35), int(0.4 * SFREQ))
+
+
+def movements():
+    rng = np.random.default_rng(2)
+    kernel = np.hanning(int(0.4 * SFREQ))
+    shapes = []
+    for _ in TIMES:
+        shape = np.convolve(rng.standard_normal(int(SFREQ)), kernel, mode="same")
+        shapes.append(30 * shape * np.hanning(len(shape)) / np.abs(shape).max())
+    return shapes
+
+
+def clenches():
+    rng = np.random.default_rng(3)
+    return [60 * rng.standard_normal(200) * np.hanning(200) for _ in TIMES]
+
+
+@pytest.mark.parametrize(
+    ("shapes", "times", "word"),
+    [
+        (20 * decay(), TIMES, "suddenly"),
+        (20 * jump(), TIMES, "swing|suddenly"),
+        (20 * slow_wave(), TIMES, "swing"),
+        (20 * pulse(0.02, 0.02), np.arange(3, DURATION - 3, 0.85), "too many|last"),
+        (20 * pulse(0.11, 0.22), 60 + np.arange(5) * 0.6, "one burst"),
+        (20 * pulse(0.6, 0.9), TIMES[::2], "last|swing"),
+        (movements(), TIMES, "differ|swing"),
+        (clenches(), TIMES, "differ|last"),
+        (np.zeros(500), TIMES, "noise"),
+    ],
+    ids="pop jump slow-wave heart burst sway movement jaw noise".split(),
+)
+def test_what_is_not_a_blink_loses_for_a_stated_reason(shapes, times, word):
+    _, score, reason = judge(recording(shapes, times))
+    assert score < 0.6  # a blink needs 0.7, and that is before the map is looked at
+    assert any(one in reason for one in word.split("|")), reason
+
+
+def test_one_huge_artefact_does_not_hide_the_blinks():
+    signal = recording(20 * pulse(0.11, 0.22), TIMES)
+    signal[15000:15400] += 5000 * np.hanning(400)
+    found, score, _ = judge(signal)
+    near = np.abs(found.peaks[:, np.newaxis] / 125.0 - TIMES).min(axis=0) < 0.05
+    assert near.mean() > 0.85
+    assert score > 0.7
+
+
+def test_bad_spans_hold_no_events_and_leave_no_edges():
+    signal = recording(20 * pulse(0.11, 0.22), TIMES)
+    bad = np.zeros(signal.size, bool)
+    bad[5000:12000] = True
+    signal[bad] += 1e4
+    prepared = ev.prepare(signal[np.newaxis], SFREQ, bad)
+    found = ev.evidence(prepared, 0)
+    at = prepared.to_input(found.peaks)
+    assert not bad[at].any()
+    outside = [t for t in TIMES if not bad[int(t * SFREQ)]]
+    assert abs(len(found.peaks) - len(outside)) <= 1
+
+
+@pytest.mark.parametrize("signal", [np.zeros(5000), np.full(5000, 3.0)])
+def test_flat_signals_have_no_events(signal):
+    found, score, _ = judge(signal)
+    assert found.n_events == 0
+    assert score < 0.1
+
+
+def test_focality_does_not_depend_on_the_reference():
+    pop = np.eye(8)[0]
+    blink = np.array([1, 0.95, 0.4, 0.4, 0.1, 0.1, 0, 0])
+    for one, focal in ((pop, True), (blink, False)):
+        figures = [ev.focality(one), ev.focality(one - one.mean()), ev.focality(-one)]
+        np.testing.assert_allclose(figures, figures[0])
+        assert (figures[0] > 0.9) == focal
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [
+        ("Fp1", 0.8, 1),
+        ("EEG FP2-REF", 0.8, 1),
+        ("Fpz.", 0.8, 1),
+        ("eeg fz-le", 0.2, 0.45),
+        ("O1", -0.2, 0.1),
+        ("T3", -0.2, 0.2),
+        ("FP1-F7", 0.2, 0.8),
+    ],
+)
+def test_names_tell_where_a_blink_shows(name, low, high):
+    values, source = eye_map(mne.create_info([name, "EXG7"], 100.0, "eeg"), [name, "EXG7"])
+    assert source == "names"
+    assert low <= values[0] <= high
+    assert np.isnan(values[1])
+
+
+def test_positions_find_the_forehead_on_caps_with_other_names():
+    montage = mne.channels.make_standard_montage("GSN-HydroCel-128")
+    info = mne.create_info(montage.ch_names, 100.0, "eeg")
+    info.set_montage(montage)
+    values, source = eye_map(info, info.ch_names)
+    assert source == "positions"
+    frontal = {info.ch_names[k] for k in frontal_channels(values)}
+    assert {"E14", "E17", "E21"} <= frontal
+    assert not frontal & {"E75", "E70", "E83", "E55"}
+
+
+def test_a_pop_on_the_forehead_is_not_a_frontal_map():
+    expected = np.linspace(1, -0.1, 20)
+    blink = 100 * expected - 20
+    blink[15] = 90  # an unmarked bad channel
+    assert ev.frontality(blink, expected) > 0.95
+    pop = 0.5 * expected
+    pop[0] = 100
+    assert ev.focality(pop) > 0.9
+    assert ev.frontality(pop, expected) < 0.7
+    assert np.isnan(ev.frontality(blink[:3], expected[:3]))

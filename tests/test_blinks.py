@@ -1,0 +1,340 @@
+import matplotlib.pyplot as plt
+import mne
+import numpy as np
+import pytest
+
+from mne_otica import ICA, datasets
+from mne_otica.blinks import BlinkScores, find_bads_blink, find_blink_events, locate_blinks
+from mne_otica.simulation import simulate_raw
+
+
+def fit(raw, n_components=None):
+    """Fit an ICA on a filtered copy."""
+    filtered = raw.copy().filter(1.0, 40.0, picks="eeg")
+    ica = ICA(n_components=n_components, random_state=0)
+    return ica.fit(filtered, picks="eeg", verbose="error")
+
+
+def true_component(ica, sim):
+    """Return the component that follows the blinks of a simulation."""
+    blink = (sim.raw.get_data() - sim.without_blinks.get_data())[0]
+    blink = mne.filter.filter_data(blink, sim.raw.info["sfreq"], 1.0, 40.0)
+    filtered = sim.raw.copy().filter(1.0, 40.0)
+    sources = ica.get_sources(filtered).get_data()
+    return int(np.argmax([abs(np.corrcoef(row, blink)[0, 1]) for row in sources]))
+
+
+def seconds(events, raw):
+    return (events[:, 0] - raw.first_samp) / raw.info["sfreq"]
+
+
+def found_and_extra(times, truth, tolerance):
+    distance = np.abs(times[:, np.newaxis] - np.asarray(truth))
+    return (distance.min(axis=0) <= tolerance).mean(), (distance.min(axis=1) > tolerance).sum()
+
+
+@pytest.fixture(scope="module")
+def blinking():
+    """19 channels, 60 s, 15 blinks, and pops that have a higher kurtosis."""
+    sim = simulate_raw(19, 60, 128.0, n_blinks=15, pops=3, random_state=3)
+    return sim, fit(sim.raw)
+
+
+@pytest.fixture(scope="module")
+def still():
+    """19 channels, 60 s, everything but blinks."""
+    sim = simulate_raw(19, 60, 128.0, n_blinks=0, pops=4, movements=1, random_state=4)
+    return sim, fit(sim.raw)
+
+
+def test_blinks_win_over_pops_of_higher_kurtosis(blinking):
+    sim, ica = blinking
+    truth = true_component(ica, sim)
+    by_kurtosis, _ = find_bads_blink(ica, sim.raw, strategy="max_kurtosis")
+    assert by_kurtosis != [truth]
+    indices, scores = find_bads_blink(ica, sim.raw)
+    assert indices == [truth] == ica.labels_["blink"]
+    assert scores.verdict == "blink"
+    assert scores.rows[0].component == truth
+    loser = next(row for row in scores.rows if row.component == by_kurtosis[0])
+    assert "one electrode" in loser.reason
+    assert ica.exclude == []
+
+
+def test_nothing_is_picked_where_nobody_blinks(still):
+    sim, ica = still
+    indices, scores = find_bads_blink(ica, sim.raw)
+    assert indices == [] == ica.labels_["blink"]
+    assert scores.verdict == "none present"
+    assert all(row.reason for row in scores.rows)
+    events = find_blink_events(sim.raw, ica=ica)
+    assert events.shape == (0, 3)
+
+
+def test_sleep_is_left_alone():
+    sim = simulate_raw(8, 90, 128.0, n_blinks=0, saccades=False, sleep=True, random_state=5)
+    ica = fit(sim.raw)
+    indices, scores = find_bads_blink(ica, sim.raw)
+    assert indices == []
+    assert scores.verdict != "blink"
+    assert len(find_blink_events(sim.raw, ica=ica)) == 0
+
+
+@pytest.mark.parametrize("geometry", ["positions", "names", "none"])
+def test_geometry_helps_but_is_not_needed(blinking, geometry):
+    sim, ica = blinking
+    truth = true_component(ica, sim)
+    raw, ica = sim.raw.copy(), ica.copy()
+    if geometry != "positions":
+        raw.set_montage(None)
+    if geometry == "none":
+        raw.rename_channels({name: f"X{k}" for k, name in enumerate(raw.ch_names)})
+        ica.ch_names = raw.ch_names
+    ica.info = raw.info.copy()
+    indices, scores = find_bads_blink(ica, raw)
+    assert scores.geometry == geometry
+    assert indices == [truth]
+    assert np.isnan(scores.rows[0].frontality) == (geometry == "none")
+    times = locate_blinks(raw, ica=ica)
+    assert times.source == ("component" if geometry == "none" else "frontal")
+    truth = sim.blink_events[:, 0] / sim.raw.info["sfreq"]
+    found, extra = found_and_extra(seconds(times.events, raw), truth, 0.05)
+    assert found >= 0.9
+    assert extra <= 1
+
+
+def test_four_channels_and_a_stock_ica_are_enough():
+    sim = simulate_raw(["Fp1", "Fp2", "T7", "T8"], 60, 128.0, n_blinks=12, random_state=6)
+    ica = mne.preprocessing.ICA(method="infomax", random_state=0)
+    ica.fit(sim.raw.copy().filter(1.0, 40.0), verbose="error")
+    assert find_bads_blink(ica, sim.raw)[0] == [true_component(ica, sim)]
+
+
+def test_the_answer_does_not_depend_on_sign_or_scale_of_components(blinking):
+    sim, ica = blinking
+    flipped = ica.copy()
+    factor = np.where(np.arange(ica.n_components_) % 2, -3.0, 0.5)
+    flipped.unmixing_matrix_ = ica.unmixing_matrix_ * factor[:, np.newaxis]
+    flipped.mixing_matrix_ = ica.mixing_matrix_ / factor
+    before, after = (find_bads_blink(one, sim.raw) for one in (ica, flipped))
+    assert before[0] == after[0]
+    np.testing.assert_allclose(before[1].values, after[1].values, atol=1e-6)
+
+
+def test_a_second_eye_component_is_taken_if_it_blinks_along(blinking):
+    sim, ica = blinking
+    first = find_bads_blink(ica, sim.raw)[0][0]
+    # Spread the blinks evenly over two components, as an ICA of too little data does. The
+    # other must not bury its half in its own waves: each is judged by itself.
+    other = next(k for k in (4, 3) if k != first)
+    half = np.sqrt(0.5)
+    turn = np.eye(ica.n_components_)
+    turn[np.ix_([first, other], [first, other])] = [[half, half], [-half, half]]
+    split = ica.copy()
+    split.unmixing_matrix_ = turn @ ica.unmixing_matrix_
+    split.mixing_matrix_ = ica.mixing_matrix_ @ turn.T
+    indices, _ = find_bads_blink(split, sim.raw)
+    assert sorted(indices) == sorted([first, other])
+    indices, scores = find_bads_blink(split, sim.raw, max_components=1)
+    assert len(indices) == 1
+    assert "max_components" in scores.rows[1].reason
+
+
+def test_scores_stand_for_an_array(blinking):
+    sim, ica = blinking
+    indices, scores = find_bads_blink(ica, sim.raw)
+    assert isinstance(scores, BlinkScores)
+    assert np.asarray(scores).shape == (ica.n_components_,)
+    assert len(scores) == ica.n_components_
+    assert np.argmax(scores) == indices[0]
+    assert scores[indices[0]] == scores.values[indices[0]]
+    figure = ica.plot_scores(scores, exclude=indices, show=False)
+    assert figure.axes
+    plt.close(figure)
+    text, page = repr(scores), scores._repr_html_()
+    assert "blink" in text
+    assert "map of the eyes" in text
+    assert "<table>" in page
+    rows = scores.to_dict()
+    assert rows[0]["component"] == indices[0]
+    assert rows[0]["eog_correlation"] is None
+    pytest.importorskip("pandas")
+    frame = scores.to_data_frame()
+    assert list(frame["component"]) == [row.component for row in scores.rows]
+    assert {"kurtosis", "rate", "width", "decision", "reason"} <= set(frame.columns)
+
+
+def test_an_eog_channel_speaks_for_the_component(blinking):
+    sim, ica = blinking
+    raw = sim.raw.copy()
+    blink = (sim.raw.get_data() - sim.without_blinks.get_data())[:1] * 2
+    info = mne.create_info(["VEOG"], raw.info["sfreq"], "eog")
+    raw.add_channels([mne.io.RawArray(blink, info)], force_update_info=True)
+    indices, scores = find_bads_blink(ica, raw)
+    assert scores.rows[0].component == indices[0]
+    assert scores.rows[0].eog_correlation > 0.8
+    times = locate_blinks(raw)
+    assert (times.source, times.channels) == ("eog", ["VEOG"])
+    raw.info["bads"] = ["VEOG"]
+    assert locate_blinks(raw).source == "frontal"
+    assert np.isnan(find_bads_blink(ica, raw)[1].rows[0].eog_correlation)
+
+
+def test_inputs_are_left_alone(blinking):
+    sim, ica = blinking
+    raw = sim.raw.copy()
+    before = ica.copy()
+    find_bads_blink(ica, raw)
+    find_blink_events(raw, ica=ica)
+    np.testing.assert_array_equal(raw.get_data(), sim.raw.get_data())
+    assert mne.utils.object_diff(raw.info, sim.raw.info) == ""
+    np.testing.assert_array_equal(ica.unmixing_matrix_, before.unmixing_matrix_)
+
+
+def test_times_keep_first_samp_and_skip_bad_spans(blinking):
+    sim, _ = blinking
+    whole = find_blink_events(sim.raw, event_id=7)
+    assert set(whole[:, 2]) == {7}
+    cropped = sim.raw.copy().crop(20.0)
+    assert cropped.first_samp > 0
+    later = find_blink_events(cropped)
+    assert later[0, 0] > cropped.first_samp
+    expected = whole[whole[:, 0] > cropped.first_samp + 64, 0]
+    assert np.isin(expected, later[:, 0] + np.arange(-2, 3)[:, np.newaxis]).mean() > 0.9
+    raw = sim.raw.copy().set_annotations(mne.Annotations([10.0], [20.0], ["BAD_boredom"]))
+    times = seconds(find_blink_events(raw), raw)
+    assert not np.any((times > 10) & (times < 30))
+    assert len(times) >= (np.abs(seconds(whole, sim.raw) - 20) > 10).sum() - 1
+
+
+def test_nan_spans_are_skipped(blinking):
+    sim, ica = blinking
+    raw = sim.raw.copy()
+    raw._data[:, 1000:1500] = np.nan
+    assert find_bads_blink(ica, raw)[0] == find_bads_blink(ica, sim.raw)[0]
+    times = seconds(find_blink_events(raw), raw)
+    assert len(times) > 8
+    assert not np.any((times > 1000 / 128) & (times < 1500 / 128))
+
+
+def test_flat_and_bad_channels(blinking):
+    sim, ica = blinking
+    raw = sim.raw.copy()
+    raw._data[raw.ch_names.index("Fp1")] = 0
+    assert len(find_blink_events(raw)) > 10
+    raw.info["bads"] = ["Fp1", "Fp2"]
+    assert "Fp1" not in locate_blinks(raw).channels
+    raw.info["bads"] = raw.ch_names
+    with pytest.raises(ValueError, match="19 are marked bad"):
+        find_blink_events(raw)
+
+
+def test_microvolts_are_noticed(blinking):
+    sim, ica = blinking
+    raw = mne.io.RawArray(sim.raw.get_data() * 1e6, sim.raw.info)
+    with pytest.warns(RuntimeWarning, match="are the data in microvolts"):
+        assert len(find_blink_events(raw)) > 10
+
+
+def test_epochs(blinking):
+    sim, ica = blinking
+    epochs = mne.make_fixed_length_epochs(sim.raw, 4.0, preload=True)
+    assert find_bads_blink(ica, epochs)[0] == find_bads_blink(ica, sim.raw)[0]
+    with pytest.raises(TypeError, match="Raw"):
+        find_blink_events(epochs)
+
+
+def test_short_data_warn_or_are_refused(blinking):
+    sim, ica = blinking
+    with pytest.warns(RuntimeWarning, match="Only 5.0 s"):
+        find_blink_events(sim.raw.copy().crop(0, 5))
+    with pytest.raises(ValueError, match="at least 2 s"):
+        find_blink_events(sim.raw.copy().crop(0, 1))
+
+
+def test_wrong_input_is_refused_with_the_remedy(blinking):
+    sim, ica = blinking
+    with pytest.raises(RuntimeError, match="not fitted; call ica.fit"):
+        find_bads_blink(mne.preprocessing.ICA(), sim.raw)
+    with pytest.raises(RuntimeError, match=r"lacks 1 channel.*Fp1"):
+        find_bads_blink(ica, sim.raw.copy().drop_channels(["Fp1"]))
+    with pytest.raises(ValueError, match="strategy"):
+        find_bads_blink(ica, sim.raw, strategy="best")
+    with pytest.raises(ValueError, match="max_components"):
+        find_bads_blink(ica, sim.raw, max_components=0)
+    with pytest.raises(ValueError, match="Nose"):
+        find_blink_events(sim.raw, ch_name="Nose")
+    with pytest.raises(TypeError, match="inst must be"):
+        find_bads_blink(ica, sim.raw.get_data())
+    meg = mne.io.RawArray(
+        np.random.default_rng(0).standard_normal((3, 2000)) * 1e-12,
+        mne.create_info(3, 200.0, "mag"),
+    )
+    with pytest.raises(ValueError, match="No EEG or EOG channel"):
+        find_blink_events(meg)
+    ica = mne.preprocessing.ICA(method="infomax", random_state=0)
+    ica.fit(meg, verbose="error")
+    with pytest.raises(ValueError, match="no EEG channel"):
+        find_bads_blink(ica, meg)
+
+
+# -- real recordings ----------------------------------------------------------------------
+
+
+def explains_eog(ica, raw, ch_name):
+    """Return the component that best follows an EOG channel."""
+    scores = ica.score_sources(raw, target=ch_name, l_freq=1, h_freq=10)
+    return int(np.argmax(np.abs(scores)))
+
+
+def test_shipped_recording_without_its_eog():
+    raw = datasets.sample()
+    ica = fit(raw, 20)
+    hidden = raw.copy().pick("eeg")
+    indices, scores = find_bads_blink(ica, hidden)
+    assert indices == [explains_eog(ica, raw, "EOG 061")]
+    expected = seconds(mne.preprocessing.find_eog_events(raw), raw)
+    for inst, source in ((raw, "eog"), (hidden, "frontal")):
+        times = locate_blinks(inst)
+        assert times.source == source
+        found, extra = found_and_extra(seconds(times.events, raw), expected, 0.05)
+        assert (found, extra) == (1.0, 0)
+
+
+def test_eeglab_recording_without_its_eog(shared_data):
+    raw = mne.io.read_raw_eeglab(shared_data / "eeglab_data.set", preload=True)
+    raw.set_channel_types({"EOG1": "eog", "EOG2": "eog"}, on_unit_change="ignore")
+    ica = fit(raw)
+    hidden = raw.copy().pick("eeg")
+    assert find_bads_blink(ica, hidden)[0] == [explains_eog(ica, raw, "EOG1")]
+    # The clear blinks: upwards on the forehead and downwards below the eye.
+    events = mne.preprocessing.find_eog_events(raw)
+    slow = raw.copy().filter(1, 10, picks=["FPz", "EOG1"]).get_data(["FPz", "EOG1"])
+    brow, below = slow[:, events[:, 0]]
+    clear = events[(brow > 100e-6) & (below < -30e-6)]
+    assert len(clear) >= 10
+    for inst in (raw, hidden):
+        found, extra = found_and_extra(
+            seconds(find_blink_events(inst), raw), seconds(clear, raw), 0.05
+        )
+        assert found == 1.0
+        assert extra <= 2
+
+
+@pytest.mark.parametrize("name", ["muse4", "openbci8"])
+def test_few_channels_and_odd_polarities(shared_data, name):
+    raw = mne.io.read_raw_fif(shared_data / f"{name}_raw.fif", preload=True)
+    listed = np.loadtxt(shared_data / f"{name}_blinks.tsv", skiprows=1)[:, 0]
+    ica = fit(raw)
+    indices, scores = find_bads_blink(ica, raw)
+    assert len(indices) == 1
+    events = find_blink_events(raw, ica=ica)
+    found, extra = found_and_extra(seconds(events, raw), listed, 0.1)
+    assert found >= 0.9
+    assert extra <= 0.2 * len(listed)
+    # The component is as large at the listed blinks as at its own events.
+    source = ica.get_sources(raw.copy().filter(1, 10, picks="eeg")).get_data()[indices[0]]
+    size = np.abs(source)
+    at = np.round(listed * raw.info["sfreq"]).astype(int)
+    peaks = [size[max(0, k - 10) : k + 11].max() for k in at]
+    assert np.median(peaks) > 5 * np.median(size)

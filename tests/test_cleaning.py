@@ -1,0 +1,255 @@
+import json
+from functools import partial
+
+import mne
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mne_otica import clean_raw, datasets, find_bads_blink
+from mne_otica.blinks import BlinkTimes
+from mne_otica.simulation import simulate_raw
+
+
+def simulated(n_blinks=12, seed=3, **options):
+    return simulate_raw(16, 40, 128.0, n_blinks=n_blinks, random_state=seed, **options)
+
+
+@pytest.fixture(scope="module")
+def blinking():
+    """16 channels, 40 s, 12 blinks."""
+    sim = simulated()
+    return sim, clean_raw(sim.raw)
+
+
+@pytest.fixture(scope="module")
+def still():
+    sim = simulated(n_blinks=0, seed=4)
+    return sim, clean_raw(sim.raw)
+
+
+def band(raw):
+    return raw.copy().filter(1, 40, picks="eeg").get_data("eeg")
+
+
+def test_blinks_go_and_the_rest_stays(blinking):
+    sim, cleaned = blinking
+    assert cleaned.status == "ok"
+    assert len(cleaned.ica.exclude) == 1
+    assert cleaned.verdict.startswith("removed")
+    assert cleaned.benefit.over(cleaned.benefit.most_affected()) > 0.5
+    assert abs(cleaned.harm.rms_change) < 0.03
+    assert cleaned.harm.rank_after == cleaned.harm.rank_before - 1
+    truth, dirty, clean = (band(raw) for raw in (sim.without_blinks, sim.raw, cleaned.raw))
+    assert np.std(clean - truth) < 0.3 * np.std(dirty - truth)
+
+
+def test_figures_are_those_of_the_cleaned_recording(blinking):
+    """Applying to the filtered copy is filtering what is returned."""
+    sim, cleaned = blinking
+    assert_allclose(
+        band(cleaned.raw), cleaned.ica.apply(cleaned.filtered.copy()).get_data(), atol=1e-7
+    )
+
+
+@pytest.mark.parametrize("n_blinks", [0, 12])
+def test_everything_but_the_eeg_survives(n_blinks):
+    raw = simulated(n_blinks).raw
+    rng = np.random.default_rng(0)
+    extra = mne.io.RawArray(
+        1e-4 * rng.standard_normal((2, raw.n_times)),
+        mne.create_info(["ECG", "STI"], raw.info["sfreq"], ["ecg", "stim"]),
+    )
+    raw.add_channels([extra], force_update_info=True)
+    raw.info["bads"] = ["C3"]
+    raw.set_annotations(mne.Annotations([5.0, 20.0], [3.0, 0.0], ["BAD_talk", "tone"]))
+    before = raw.copy()
+    cleaned = clean_raw(raw)
+    assert_array_equal(raw.get_data(), before.get_data())
+    assert raw.annotations == before.annotations
+    assert mne.utils.object_diff(raw.info, before.info) == ""
+    assert cleaned.raw is not raw
+    assert cleaned.raw.ch_names == raw.ch_names
+    assert cleaned.raw.info["bads"] == ["C3"]
+    assert cleaned.raw.annotations == raw.annotations
+    untouched = ["ECG", "STI", "C3"]
+    assert_array_equal(cleaned.raw.get_data(untouched), raw.get_data(untouched))
+    changed = np.ptp(cleaned.raw.get_data("eeg") - raw.get_data("eeg")) > 0
+    assert changed == (cleaned.status == "ok") == bool(n_blinks)
+    assert cleaned.settings["seconds_fitted"] == pytest.approx(37, abs=0.1)
+
+
+def test_nothing_is_removed_where_nobody_blinks(still):
+    sim, cleaned = still
+    assert cleaned.status == "no-blink"
+    assert cleaned.verdict == "no blink found, nothing removed"
+    assert cleaned.ica.exclude == []
+    assert (cleaned.benefit, cleaned.harm) == (None, None)
+    assert_array_equal(cleaned.raw.get_data(), sim.raw.get_data())
+
+
+def test_doubt_leaves_the_data_alone(blinking, monkeypatch):
+    sim, _ = blinking
+    strict = partial(find_bads_blink, threshold=1 - 1e-9)
+    monkeypatch.setattr("mne_otica.cleaning.find_bads_blink", strict)
+    cleaned = clean_raw(sim.raw)
+    assert cleaned.status == "unsure"
+    assert cleaned.verdict.startswith("unsure, nothing removed: component ")
+    assert cleaned.ica.exclude == []
+    assert_array_equal(cleaned.raw.get_data(), sim.raw.get_data())
+
+
+def test_blinks_without_times_are_left_alone(blinking, monkeypatch):
+    sim, _ = blinking
+    nowhere = BlinkTimes(np.zeros((0, 3), int))
+    monkeypatch.setattr("mne_otica.cleaning.locate_blinks", lambda *args, **kwargs: nowhere)
+    cleaned = clean_raw(sim.raw)
+    assert cleaned.status == "unsure"
+    assert "no whole blink" in cleaned.verdict
+    assert cleaned.ica.exclude == []
+    assert_array_equal(cleaned.raw.get_data(), sim.raw.get_data())
+
+
+def test_same_seed_same_result(blinking):
+    sim, cleaned = blinking
+    again = clean_raw(sim.raw)
+    assert_array_equal(again.raw.get_data(), cleaned.raw.get_data())
+    assert again.to_dict() == cleaned.to_dict()
+
+
+def test_short_data_get_fewer_components():
+    raw = simulated().raw.crop(0, 20)
+    cleaned = clean_raw(raw)
+    assert cleaned.ica.n_components_ == int(np.sqrt(raw.n_times / 20)) < 16
+    assert clean_raw(raw, n_components=6).ica.n_components_ == 6
+
+
+def test_rank_deficient_data():
+    raw = simulated().raw.set_eeg_reference("average")
+    cleaned = clean_raw(raw)
+    assert cleaned.status == "ok"
+    assert (cleaned.harm.rank_before, cleaned.harm.rank_after) == (15, 14)
+
+
+def test_nan_spans_stay_as_they_are(blinking):
+    sim, expected = blinking
+    raw = sim.raw.copy()
+    raw._data[3, 1000:1100] = np.nan
+    cleaned = clean_raw(raw)
+    assert cleaned.status == "ok"
+    span = slice(1000, 1100)
+    assert_array_equal(cleaned.raw.get_data()[:, span], raw.get_data()[:, span])
+    assert np.isnan(cleaned.raw.get_data()).sum() == 100
+    assert cleaned.settings["seconds_fitted"] == pytest.approx(40 - 100 / 128, abs=0.02)
+    assert len(cleaned.raw.annotations) == 0
+
+
+def test_flat_channel(blinking):
+    raw = blinking[0].raw.copy()
+    raw._data[10] = 0
+    cleaned = clean_raw(raw)
+    assert cleaned.status == "ok"
+    assert_allclose(cleaned.raw.get_data()[10], 0, atol=1e-12)
+
+
+def test_one_line_per_stage(blinking):
+    sim, _ = blinking
+    with mne.utils.catch_logging() as log:
+        clean_raw(sim.raw, verbose="info")
+    stages = [line.split(":")[0] for line in log.getvalue().splitlines()]
+    assert stages == ["Filter", "Fit", "Find", "Evaluate", "Clean"]
+
+
+def test_result_in_words_and_json(blinking, still):
+    for _, cleaned in (blinking, still):
+        assert cleaned.verdict in repr(cleaned)
+        card = cleaned._repr_html_()
+        assert cleaned.verdict in card
+        assert card.count("<table>") == 2
+        facts = json.loads(json.dumps(cleaned.to_dict(), allow_nan=False))
+        assert facts["settings"]["random_state"] == 0
+        assert {"mne", "mne_otica", "numpy"} < set(facts["versions"])
+        assert facts["status"] == cleaned.status
+
+
+def test_bad_input_is_refused(blinking):
+    raw = blinking[0].raw
+    with pytest.raises(TypeError, match="raw must be an instance of Raw"):
+        clean_raw(raw.get_data())
+    with pytest.raises(ValueError, match=r"0 EEG channels are left.*\['mag'\]"):
+        clean_raw(
+            raw.copy().set_channel_types(
+                dict.fromkeys(raw.ch_names, "mag"), on_unit_change="ignore"
+            )
+        )
+    marked = raw.copy()
+    marked.info["bads"] = raw.ch_names
+    with pytest.raises(ValueError, match="16 are marked bad"):
+        clean_raw(marked)
+
+
+@pytest.mark.parametrize("names", [["Fp1", "O1"], ["Fp1", "Fp2", "O1"]])
+def test_few_channels_are_enough_and_the_price_is_told(blinking, names):
+    cleaned = clean_raw(blinking[0].raw.copy().pick(names))
+    assert cleaned.status == "ok"
+    assert cleaned.harm.over_cleaned
+    assert "more than blinks explain" in cleaned.verdict
+
+
+def test_short_and_odd_data_warn_or_are_refused(blinking):
+    raw = blinking[0].raw
+    with pytest.warns(RuntimeWarning, match="Only 5.0 s"):
+        clean_raw(raw.copy().crop(0, 5))
+    with (
+        pytest.warns(RuntimeWarning, match="longer than the signal"),
+        pytest.raises(ValueError, match="at least 2 s"),
+    ):
+        clean_raw(raw.copy().crop(0, 1))
+    with pytest.warns(RuntimeWarning, match="microvolts"):
+        assert clean_raw(mne.io.RawArray(1e6 * raw.get_data(), raw.info)).status == "ok"
+    with pytest.raises(ValueError, match="All eeg channels are constant"):
+        clean_raw(mne.io.RawArray(0 * raw.get_data(), raw.info))
+    bad = mne.Annotations([0.0], [40.0], ["BAD_all"])
+    with pytest.raises(RuntimeError, match="no samples to fit"):
+        clean_raw(raw.copy().set_annotations(bad))
+
+
+def test_spans_are_where_they_should_be_after_a_crop(blinking):
+    raw = blinking[0].raw.copy()
+    raw.set_meas_date(1_600_000_000).crop(5, 35)
+    raw._data[:, 1000:1100] = np.nan
+    date = raw.info["meas_date"]
+    raw.set_annotations(mne.Annotations([6.0], [2.0], ["BAD_x"], orig_time=date))
+    filtered = clean_raw(raw).filtered
+    omitted = np.isnan(filtered.get_data([0], reject_by_annotation="NaN")[0])
+    assert_array_equal(np.flatnonzero(np.diff(omitted)) + 1, [128, 384, 1000, 1100])
+
+
+# %% Real recordings
+
+
+def test_shipped_recording():
+    raw = datasets.sample()
+    cleaned = clean_raw(raw)
+    assert cleaned.events.source == "eog"
+    assert cleaned.benefit.n_events == 4
+    assert cleaned.benefit.over(cleaned.benefit.most_affected()) > 0.8
+    assert abs(cleaned.harm.rms_change) < 0.03
+    assert cleaned.raw.info["bads"] == ["EEG 053"]
+    for kept in ("EOG 061", "STI 014", "EEG 053"):
+        assert_array_equal(cleaned.raw.get_data(kept), raw.get_data(kept))
+
+
+def test_eeglab_recording(shared_data):
+    raw = mne.io.read_raw_eeglab(shared_data / "eeglab_data.set")
+    raw.set_channel_types({"EOG1": "eog", "EOG2": "eog"}, on_unit_change="ignore")
+    cleaned = clean_raw(raw)
+    assert cleaned.benefit.over(cleaned.benefit.most_affected()) > 0.65
+    assert abs(cleaned.harm.rms_change) < 0.03
+
+
+@pytest.mark.parametrize("name", ["muse4", "openbci8"])
+def test_few_channels(shared_data, name):
+    cleaned = clean_raw(mne.io.read_raw_fif(shared_data / f"{name}_raw.fif"))
+    assert cleaned.status == "ok"
+    assert cleaned.benefit.overall > 0.5

@@ -1,0 +1,213 @@
+import json
+
+import mne
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mne_otica import preservation, rms_reduction, verdict
+from mne_otica.evaluation import BANDS
+
+SFREQ = 200.0
+NAMES = ["Fp1", "Fp2", "Cz", "Pz", "O1", "O2"]
+PEAKS = np.array([600, 1300, 2100, 3000, 4200, 5500, 6900])
+SEES = np.array([1.0, 0.9, 0.3, 0.1, 0.0, 0.0])
+
+
+def recording(data, first_samp=0):
+    info = mne.create_info([*NAMES, "STI"], SFREQ, ["eeg"] * 6 + ["stim"])
+    data = np.vstack([data, np.zeros(data.shape[1])])
+    return mne.io.RawArray(data, info, first_samp=first_samp)
+
+
+@pytest.fixture(scope="module")
+def brain():
+    rng = np.random.default_rng(0)
+    return 10e-6 * rng.standard_normal((6, 8000))
+
+
+@pytest.fixture(scope="module")
+def blinks():
+    times = np.arange(8000)
+    shape = np.exp(-(((times[:, np.newaxis] - PEAKS) / 12) ** 2)).sum(axis=1)
+    return 200e-6 * SEES[:, np.newaxis] * shape
+
+
+@pytest.fixture(scope="module")
+def events():
+    return np.c_[PEAKS, np.zeros_like(PEAKS), np.ones_like(PEAKS)]
+
+
+def rms(x):
+    return np.sqrt(np.mean(x**2))
+
+
+# %% Benefit
+
+
+def test_reduction_is_one_minus_the_ratio_of_pooled_rms(brain, blinks, events):
+    before, after = recording(brain + blinks), recording(brain + 0.1 * blinks)
+    found = rms_reduction(before, after, events)
+    cut = [
+        np.array([raw.get_data("eeg")[:, k - 50 : k + 50] for k in PEAKS])
+        for raw in (before, after)
+    ]
+    assert_allclose(found.overall, 1 - rms(cut[1]) / rms(cut[0]))
+    assert_allclose(found.per_event[2], 1 - rms(cut[1][2]) / rms(cut[0][2]))
+    assert_allclose(found.per_channel[1], 1 - rms(cut[1][:, 1]) / rms(cut[0][:, 1]))
+    assert_allclose(found.over(NAMES), found.overall)
+    assert found.interval[0] < found.overall < found.interval[1]
+    assert found.ch_names == NAMES
+    assert found.most_affected(3) == NAMES[:3]
+    assert (found.n_events, found.n_edge, found.n_bad) == (7, 0, 0)
+
+
+def test_nothing_and_everything_removed(brain, blinks, events):
+    before = recording(brain + blinks)
+    assert rms_reduction(before, before, events).overall == 0
+    assert rms_reduction(before, recording(0 * brain), events).overall == 1
+
+
+def test_zscore_lets_every_channel_count_alike(brain, blinks, events):
+    data, cleaned = brain + blinks, brain + 0.1 * blinks
+    gains = np.array([1, 10, 1, 100, 1, 1])[:, np.newaxis]
+    plain = rms_reduction(recording(data), recording(cleaned), events, normalize="zscore")
+    scaled = rms_reduction(
+        recording(gains * data), recording(gains * cleaned), events, normalize="zscore"
+    )
+    assert_allclose(scaled.overall, plain.overall)
+
+
+def test_interval_is_seeded_and_needs_two_events(brain, blinks, events):
+    pair = recording(brain + blinks), recording(brain)
+    one, same, other = (rms_reduction(*pair, events, random_state=seed) for seed in (1, 1, 2))
+    assert one.interval == same.interval != other.interval
+    assert np.isnan(rms_reduction(*pair, events[:1]).interval).all()
+
+
+def test_windows_at_the_edges_and_in_bad_spans_are_left_out(brain, blinks, events):
+    at_edges = np.vstack([[[20, 0, 1]], events, [[7990, 0, 1]]])
+    before, after = recording(brain + blinks), recording(brain)
+    before.set_annotations(mne.Annotations([PEAKS[1] / SFREQ + 0.2], [0.5], ["BAD_cough"]))
+    found = rms_reduction(before, after, at_edges)
+    assert (found.n_events, found.n_edge, found.n_bad) == (6, 2, 1)
+    assert_array_equal(found.samples, np.delete(PEAKS, 1))
+    assert rms_reduction(before, after, at_edges, reject_by_annotation=False).n_events == 7
+    with pytest.raises(ValueError, match="edges of the recording cut 2"):
+        rms_reduction(before, after, at_edges[[0, -1]])
+
+
+def test_events_count_from_first_samp(brain, blinks, events):
+    shifted = events + [[1000, 0, 0]]
+    pair = [recording(data, first_samp=1000) for data in (brain + blinks, brain)]
+    expected = rms_reduction(recording(brain + blinks), recording(brain), events)
+    assert_allclose(rms_reduction(*pair, shifted).overall, expected.overall)
+    with pytest.raises(ValueError, match=r"1 of 7 events are outside.*1000 to 8999.*first_samp"):
+        rms_reduction(*pair, events + [[300, 0, 0]])
+
+
+def test_bads_are_left_out_unless_asked_for(brain, blinks, events):
+    before, after = recording(brain + blinks), recording(brain)
+    before.info["bads"] = ["Fp1"]
+    assert rms_reduction(before, after, events).ch_names == NAMES[1:]
+    assert rms_reduction(before, after, events, picks=["Fp1", "O1"]).ch_names == ["Fp1", "O1"]
+
+
+def test_flat_channel_has_no_reduction(brain, blinks, events):
+    data = brain + blinks
+    data[4] = 0
+    found = rms_reduction(recording(data), recording(data), events, normalize="zscore")
+    assert np.isnan(found.per_channel[4])
+    assert np.isfinite(found.overall)
+
+
+# %% Harm
+
+
+def test_what_is_untouched_outside_blinks_is_unharmed(brain, blinks, events):
+    before, after = recording(brain + blinks), recording(brain)
+    harm = preservation(before, after, events)
+    assert harm.n_windows == 20
+    assert_allclose([harm.rms_change, harm.difference, harm.variance_removed], 0, atol=1e-6)
+    assert harm.correlation > 1 - 1e-9
+    assert set(harm.band_power) == set(BANDS)
+    assert_allclose(list(harm.band_power.values()), 0, atol=1e-6)
+    assert not harm.over_cleaned
+    line = verdict(rms_reduction(before, after, events), harm)
+    assert line.startswith("removed 80 % of the blink at the 5 channels")
+    assert line.endswith("see it most, changed 0.0 % elsewhere")
+
+
+def test_what_went_with_the_blinks_is_told(brain, events):
+    times = np.arange(8000) / SFREQ
+    data = brain + 20e-6 * np.sin(2 * np.pi * 10 * times)
+    before = recording(data)
+    after = recording(0.8 * brain - 0.8 * brain.mean(axis=0))
+    harm = preservation(before, after, events)
+    assert harm.rms_change < -0.3
+    assert harm.band_power["alpha"] < -0.9
+    assert_allclose(harm.band_power["beta"], 0.64 * 5 / 6 - 1, atol=0.02)
+    assert (harm.rank_before, harm.rank_after) == (6, 5)
+    assert harm.over_cleaned
+    assert "more than blinks explain" in verdict(rms_reduction(before, after, events), harm)
+
+
+def test_windows_avoid_blinks_and_bad_spans(brain, blinks, events):
+    before = recording(brain + blinks)
+    before.set_annotations(mne.Annotations([0.0], [15.0], ["BAD_movement"]))
+    after = recording(brain)
+    after._data[:, :3000] = 0  # all of it in the bad span
+    harm = preservation(before, after, events)
+    assert harm.n_windows >= 7
+    assert_allclose(harm.rms_change, 0, atol=1e-6)
+    # So many blinks after the bad span that nothing is free.
+    dense = np.zeros((40, 3), int)
+    dense[:, 0] = np.linspace(3060, 7960, 40)
+    with pytest.warns(RuntimeWarning, match="Only 0 of 40 windows"):
+        harm = preservation(before, after, dense)
+    assert harm.n_windows == 0
+    assert np.isnan([harm.rms_change, harm.correlation, harm.band_power["alpha"]]).all()
+
+
+def test_seed_decides_the_windows(brain, blinks, events):
+    pair = recording(brain + blinks), recording(0.9 * brain + 0.01 * brain**2 / 1e-5)
+    one, same, other = (preservation(*pair, events, random_state=seed) for seed in (1, 1, 2))
+    assert one.rms_change == same.rms_change != other.rms_change
+
+
+# %% Both
+
+
+def test_figures_go_into_json(brain, blinks, events):
+    before, after = recording(brain + blinks), recording(brain)
+    for found in (rms_reduction(before, after, events[:1]), preservation(before, after, events)):
+        again = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+        assert again["ch_names"] == NAMES
+    assert again["over_cleaned"] is False
+
+
+@pytest.mark.parametrize("measure", [rms_reduction, preservation])
+def test_mismatches_are_refused_and_nothing_is_changed(brain, blinks, events, measure):
+    before, after = recording(brain + blinks), recording(brain)
+    copies = before.copy(), after.copy()
+    measure(before, after, events)
+    assert_array_equal(before.get_data(), copies[0].get_data())
+    assert_array_equal(after.get_data(), copies[1].get_data())
+    with pytest.raises(ValueError, match=r"differ in their channels \(\['O2'\]\)"):
+        measure(before, after.copy().drop_channels("O2"), events)
+    with pytest.raises(ValueError, match=r"differ in length \(8000 and 2001\)"):
+        measure(before, after.copy().crop(0, 10), events)
+    with pytest.raises(TypeError, match="after must be an instance of Raw"):
+        measure(before, after.get_data(), events)
+    with pytest.raises(ValueError, match=r"shape \(n_events, 3\), got \(7,\)"):
+        measure(before, after, PEAKS)
+    with pytest.raises(ValueError, match="holds 0 samples"):
+        measure(before, after, events, tmin=0.2, tmax=0.1)
+    with pytest.raises(ValueError, match="outside the recording"):
+        measure(before, after, events + [[8000, 0, 0]])
+
+
+def test_no_events():
+    raw = recording(np.ones((6, 8000)) * 1e-6)
+    with pytest.raises(ValueError, match="no events"):
+        rms_reduction(raw, raw, np.zeros((0, 3), int))
