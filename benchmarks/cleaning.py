@@ -62,12 +62,13 @@ def by_ssp(raw, n_components):
 def by_iclabel(raw, n_components):
     from mne_icalabel import label_components
 
-    fit_on = raw.copy().pick("eeg", exclude="bads").filter(1.0, min(100.0, raw.info["lowpass"]))
-    fit_on.set_eeg_reference("average")
+    # ICLabel is made for 1 to 100 Hz and the average reference. The band it gets; another
+    # reference would make its ICA one of other data than those that are judged.
+    fit_on = raw.copy().pick("eeg", exclude="bads")
+    fit_on.filter(1.0, min(100.0, 0.45 * raw.info["sfreq"]))
     ica = mne.preprocessing.ICA(
-        min(n_components, len(fit_on.ch_names) - 1), method="picard", random_state=0,
-        fit_params=dict(ortho=False, extended=True),
-    )  # fmt: skip
+        n_components, method="picard", random_state=0, fit_params=dict(ortho=False, extended=True)
+    )
     ica.fit(fit_on)
     labels = label_components(fit_on, ica, method="iclabel")["labels"]
     ica.exclude = [k for k, label in enumerate(labels) if label == "eye blink"]
