@@ -36,8 +36,8 @@ N_SCOUTS = 2
 MIN_SCOUT_SAMPLES = 5_000
 SCOUT_SAMPLES_PER_COMPONENT = 100
 # What is polished later, on all samples and components, need not be found exactly.
-SCOUT_TOL_FACTOR = 30
-SEARCH_TOL_FACTOR = 10
+SCOUT_TOL_FACTOR = 10
+SEARCH_TOL_FACTOR = 3
 CHUNK_BYTES = 4 * 2**20  # columns are handled in pieces that stay in the cache
 
 

@@ -70,7 +70,7 @@ def otica(
     whiten: bool = True,
     algorithm: str = "newton",
     max_iter: int | str = "auto",
-    tol: float = 1e-3,
+    tol: float = 3e-3,
     w_init: ArrayLike | None = None,
     compute: str = "low",
     random_state: RandomState = None,
@@ -176,7 +176,7 @@ def unmix(
     *,
     algorithm: str = "newton",
     max_iter: int | str = "auto",
-    tol: float = 1e-3,
+    tol: float = 3e-3,
     w_init: ArrayLike | None = None,
     compute: str = "low",
     random_state: RandomState = None,
@@ -218,7 +218,7 @@ def check_options(algorithm: str, max_iter: int | str, tol: float, compute: str)
     _check_option("compute", compute, tuple(_riemannian.BUDGETS))
     _validate_type(tol, "numeric", "tol")
     if not 0 < tol < np.pi:
-        raise ValueError(f"tol must be an angle between 0 and pi, got {tol}; try 1e-3.")
+        raise ValueError(f"tol must be an angle between 0 and pi, got {tol}; try 3e-3.")
     _validate_type(max_iter, ("int-like", str), "max_iter")
     if isinstance(max_iter, str):
         _check_option("max_iter", max_iter, ("auto",), extra="when it is a string")
