@@ -31,10 +31,10 @@ SUFFICIENT_DECREASE = 1e-4
 MAX_HALVINGS = 6
 MAX_SEARCH_ITER = 200
 # Where there are this many times more samples than a scout needs, scouts go first.
-SCOUTED_FROM = 4
+SCOUTED_FROM = 3
 N_SCOUTS = 2
 MIN_SCOUT_SAMPLES = 5_000
-SCOUT_SAMPLES_PER_COMPONENT = 100
+SCOUT_SAMPLES_PER_COMPONENT = 50
 # What is polished later, on all samples and components, need not be found exactly.
 SCOUT_TOL_FACTOR = 10
 SEARCH_TOL_FACTOR = 3
