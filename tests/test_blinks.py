@@ -121,25 +121,6 @@ def test_the_answer_does_not_depend_on_sign_or_scale_of_components(blinking):
     np.testing.assert_allclose(before[1].values, after[1].values, atol=1e-6)
 
 
-def test_a_second_eye_component_is_taken_if_it_blinks_along(blinking):
-    sim, ica = blinking
-    first = find_bads_blink(ica, sim.raw)[0][0]
-    # Spread the blinks evenly over two components, as an ICA of too little data does. The
-    # other must not bury its half in its own waves: each is judged by itself.
-    other = next(k for k in (4, 3) if k != first)
-    half = np.sqrt(0.5)
-    turn = np.eye(ica.n_components_)
-    turn[np.ix_([first, other], [first, other])] = [[half, half], [-half, half]]
-    split = ica.copy()
-    split.unmixing_matrix_ = turn @ ica.unmixing_matrix_
-    split.mixing_matrix_ = ica.mixing_matrix_ @ turn.T
-    indices, _ = find_bads_blink(split, sim.raw)
-    assert sorted(indices) == sorted([first, other])
-    indices, scores = find_bads_blink(split, sim.raw, max_components=1)
-    assert len(indices) == 1
-    assert "max_components" in scores.rows[1].reason
-
-
 def test_scores_stand_for_an_array(blinking):
     sim, ica = blinking
     indices, scores = find_bads_blink(ica, sim.raw)
