@@ -144,8 +144,8 @@ class ICA(_Hooks, _StockICA):
     method : str
         ``"otica"``, or any method of MNE: ``"fastica"``, ``"infomax"``, ``"picard"``, ...
     fit_params : dict | None
-        Options of the solver: ``algorithm``, ``tol``, ``w_init`` and ``compute``
-        as in :func:`mne_otica.otica`.
+        Options of the solver: ``algorithm``, ``tol``, ``w_init``, ``refine``
+        and ``compute`` as in :func:`mne_otica.otica`.
     max_iter : int | str
         Most iterations to make; ``"auto"`` is 500.
     allow_ref_meg : bool

@@ -150,6 +150,22 @@ def bin_edges(n_bins: int = N_BINS) -> NDArray[np.float64]:
     return np.concatenate([[-np.inf], KNEE * u / (1 - np.abs(u)), [np.inf]])
 
 
+def bin_positions() -> NDArray[np.float64]:
+    """Return the middle of each bin as u, which goes from -1 to 1 in equal steps."""
+    return (np.arange(N_BINS) + 0.5) * (2 / N_BINS) - 1
+
+
+def bin_centres() -> NDArray[np.float64]:
+    """Return the middle of each bin as y."""
+    u = bin_positions()
+    return KNEE * u / (1 - np.abs(u))
+
+
+def bin_density() -> NDArray[np.float64]:
+    """Return du/dy in the middle of each bin."""
+    return KNEE / (np.abs(bin_centres()) + KNEE) ** 2
+
+
 def bin_counts(index: NDArray[np.uint16]) -> NDArray[np.int64]:
     """Count the samples of each row in each bin."""
     return np.stack([np.bincount(row, minlength=N_BINS) for row in index])

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import expm
 from scipy.stats import ortho_group
 
-from mne_otica import _newton, otica, simulation
+from mne_otica import _newton, _objective, otica, simulation
 from mne_otica.metrics import amari_index
 from mne_otica.solver import unmix
 from mne_otica.transport import target_correlation
@@ -32,7 +32,7 @@ def test_objective_is_the_sum_of_exact_correlations():
 def test_objective_does_not_depend_on_the_chunks(monkeypatch):
     X, W = whitened("continuous", 6, 5000)
     whole = _newton.Objective(X)(W)
-    monkeypatch.setattr(_newton, "CHUNK_BYTES", 4 * 6 * 700)
+    monkeypatch.setattr(_objective, "CHUNK_BYTES", 4 * 6 * 700)
     pieces = _newton.Objective(X)(W)
     assert_allclose(pieces.gradient, whole.gradient, atol=1e-6)
     assert_allclose(pieces.slope, whole.slope)
