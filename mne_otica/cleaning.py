@@ -2,224 +2,30 @@
 
 from __future__ import annotations
 
-import html
-import json
-import logging
 import platform
-from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import mne
 import numpy as np
-from mne.utils import logger, use_log_level, verbose
+from mne.utils import logger, verbose
 
 from mne_otica import __version__, evaluation
 from mne_otica._checks import RandomState, _validate_type
+from mne_otica._cleaned import Cleaned
+from mne_otica._filtered import broken_samples, filtered_copy, quiet
 from mne_otica._whitening import Channels
-from mne_otica.blinks import BlinkScores, BlinkTimes, find_bads_blink, locate_blinks
-from mne_otica.evaluation import Preservation, RMSReduction, preservation, rms_reduction
+from mne_otica.blinks import find_bads_blink, locate_blinks
+from mne_otica.evaluation import preservation, rms_reduction
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from mne.io import BaseRaw
 
 __all__ = ["Cleaned", "clean_raw"]
 
 _STATUS = {"blink": "ok", "none present": "no-blink", "unsure": "unsure"}
 _FEWEST_COMPONENTS = 4
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Cleaned:
-    """A recording without blinks, and all that is known about how it came to be.
-
-    Attributes
-    ----------
-    raw : instance of Raw
-        A copy of the recording, cleaned; untouched unless ``status`` is ``"ok"``.
-    ica : instance of ICA
-        The fitted ICA; its ``exclude`` holds the components removed.
-    events : instance of BlinkTimes
-        When the subject blinked, and which channels told.
-    scores : instance of BlinkScores
-        The evidence for each component.
-    benefit : instance of RMSReduction | None
-        How much of the blinks went; None where nothing was removed.
-    harm : instance of Preservation | None
-        What changed elsewhere; None where nothing was removed.
-    filtered : instance of Raw
-        The EEG channels as the ICA was fitted on them.
-    settings : dict
-        The parameters, and what became of them.
-    versions : dict
-        Versions of Python and the packages used.
-    verdict : str
-        One line: what went and what it cost, or why nothing was removed.
-    status : str
-        ``"ok"``, ``"no-blink"`` or ``"unsure"``.
-    """
-
-    raw: BaseRaw
-    ica: ICA
-    events: BlinkTimes
-    scores: BlinkScores
-    benefit: RMSReduction | None
-    harm: Preservation | None
-    filtered: BaseRaw
-    settings: dict[str, Any]
-    versions: dict[str, str]
-    verdict: str
-    status: str
-
-    # Figures and reports are drawn from a Cleaned, so their modules import this one. The
-    # methods below import them when called, the only imports that point upwards.
-
-    def plot(self, *, show: bool = True) -> Figure:
-        """Draw the blinks before and after, the component, and the reduction per channel.
-
-        Parameters
-        ----------
-        show : bool
-            Whether to show the figure.
-
-        Returns
-        -------
-        figure : instance of Figure
-            The figure.
-        """
-        from mne_otica.viz import plot_cleaned
-
-        return plot_cleaned(self, show=show)
-
-    def report(self, *, title: str = "Eye blinks") -> mne.Report:
-        """Make a report of three figures and one table.
-
-        Parameters
-        ----------
-        title : str
-            The title of the report.
-
-        Returns
-        -------
-        report : instance of Report
-            The report; save it or add to it.
-        """
-        from mne_otica.report import add_blink_report
-
-        return add_blink_report(mne.Report(title=title, verbose="error"), self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all but the recordings and the matrices, for JSON.
-
-        Returns
-        -------
-        facts : dict
-            Verdict, settings, versions, events, scores, benefit and harm.
-        """
-        return {
-            "status": self.status,
-            "verdict": self.verdict,
-            "components": [int(k) for k in self.ica.exclude],
-            "settings": self.settings,
-            "versions": self.versions,
-            "blinks": {
-                "source": self.events.source,
-                "channels": self.events.channels,
-                "samples": self.events.events[:, 0].tolist(),
-            },
-            "scores": self.scores.to_dict(),
-            "benefit": None if self.benefit is None else self.benefit.to_dict(),
-            "harm": None if self.harm is None else self.harm.to_dict(),
-        }
-
-    def save(self, folder: str | Path, *, overwrite: bool = False) -> dict[str, Path]:
-        """Write the recording, the ICA, a JSON sidecar and the report.
-
-        Parameters
-        ----------
-        folder : path-like
-            Where to; it is made if need be.
-        overwrite : bool
-            Whether to replace files that exist.
-
-        Returns
-        -------
-        paths : dict
-            The files: ``"raw"``, ``"ica"``, ``"sidecar"`` and ``"report"``.
-        """
-        folder, stem = Path(folder), _stem(self.raw)
-        paths = {
-            "raw": folder / f"{stem}_clean_raw.fif",
-            "ica": folder / f"{stem}_blink-ica.fif",
-            "sidecar": folder / f"{stem}_blink.json",
-            "report": folder / f"{stem}_blink.html",
-        }
-        present = [str(path) for path in paths.values() if path.exists()]
-        if present and not overwrite:
-            raise FileExistsError(
-                f"{', '.join(present)} exist(s); pass overwrite=True or another folder."
-            )
-        folder.mkdir(parents=True, exist_ok=True)
-        with _quiet():
-            self.raw.save(paths["raw"], overwrite=overwrite)
-            self.ica.save(paths["ica"], overwrite=overwrite)
-            facts = json.dumps(self.to_dict(), indent=2, allow_nan=False)
-            paths["sidecar"].write_text(facts + "\n", encoding="utf-8")
-            self.report().save(paths["report"], open_browser=False, overwrite=overwrite)
-        logger.info(f"Saved {len(paths)} files in {folder}.")
-        return paths
-
-    def summary(self) -> list[tuple[str, str]]:
-        """Return the key figures with their names, as text.
-
-        Returns
-        -------
-        rows : list of tuple of str
-            Name and value of each.
-        """
-        rows = [
-            ("Blinks", f"{len(self.events.events)} from {self._source()}"),
-            ("Components removed", ", ".join(map(str, self.ica.exclude)) or "none"),
-            ("Components fitted", f"{self.ica.n_components_} by {self.ica.method}"),
-        ]
-        if self.benefit is None or self.harm is None:
-            return rows
-        names, (low, high) = self.benefit.most_affected(), self.benefit.interval
-        interval = "" if np.isnan(low) else f" ({low:.0%} to {high:.0%} over blinks)"
-        bands = ", ".join(f"{name} {change:+.1%}" for name, change in self.harm.band_power.items())
-        return [
-            *rows,
-            (f"Reduction at {', '.join(names)}", f"{self.benefit.over(names):.0%}"),
-            ("Reduction, all channels", f"{self.benefit.overall:.0%}{interval}"),
-            ("Change of RMS without blinks", f"{self.harm.rms_change:+.1%}"),
-            ("Correlation without blinks", f"{self.harm.correlation:.3f}"),
-            ("Change of power without blinks", bands),
-            ("Rank", f"{self.harm.rank_before} before, {self.harm.rank_after} after"),
-        ]
-
-    def _source(self):
-        names = self.events.channels
-        told = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-        circular = " (the component itself, so the reduction flatters)"
-        return (told or "no channel") + (circular if self.events.source == "component" else "")
-
-    def __repr__(self) -> str:
-        return f"<Cleaned | {self.status}: {self.verdict}>"
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for name, value in self.summary()
-        )
-        return (
-            f"<p><b>{html.escape(self.status)}</b>: {html.escape(self.verdict)}</p>"
-            f"<table>{rows}</table><details><summary>Candidates</summary>"
-            f"{self.scores._repr_html_()}</details>"
-        )
 
 
 @verbose
@@ -268,9 +74,9 @@ def clean_raw(
     Benefit and harm are measured between ``l_freq`` and ``h_freq``.
     """
     _validate_type(raw, mne.io.BaseRaw, "raw", "Raw")
-    filtered = _filtered_copy(raw, l_freq, h_freq)
+    filtered = filtered_copy(raw, l_freq, h_freq)
     ica = _fit(filtered, n_components, random_state, reject_by_annotation)
-    with _quiet():
+    with quiet():
         indices, scores = find_bads_blink(
             ica, raw, max_components=max_components, reject_by_annotation=reject_by_annotation
         )
@@ -286,7 +92,7 @@ def clean_raw(
         # Blinks that cannot be timed cannot be checked, so nothing is removed on their account.
         status, ica.exclude = "unsure", []
     line = _verdict(status, scores, benefit, harm)
-    cleaned = _apply(raw, ica)
+    cleaned, removed = _apply(raw, ica)
     logger.info(f"Clean: {line}.")
     settings = {
         "n_components": n_components,
@@ -307,7 +113,7 @@ def clean_raw(
         scores,
         benefit,
         harm,
-        filtered,
+        removed,
         evaluation.plain(settings),
         _versions(),
         line,
@@ -315,57 +121,8 @@ def clean_raw(
     )
 
 
-def _quiet():
-    """Silence the details of a stage, but no warning, and nothing that the user has silenced."""
-    return use_log_level(max(logger.level, logging.WARNING))
-
-
-def _filtered_copy(raw, l_freq, h_freq):
-    """Return the good EEG channels in the band to fit on, with NaN spans marked as bad."""
-    picks = mne.pick_types(raw.info, eeg=True, exclude="bads")
-    if len(picks) < 2:
-        kinds = sorted(set(raw.get_channel_types()))
-        raise ValueError(
-            f"{len(picks)} EEG channels are left to clean: the channels are of type {kinds}, and "
-            f"{len(raw.info['bads'])} are marked bad. At least 2 are needed; set the channel "
-            "types, or unmark some."
-        )
-    data = raw.get_data(picks)
-    broken = _broken(data)
-    data[:, broken] = 0.0  # a filter would spread them over the recording
-    info = mne.pick_info(raw.info, picks)
-    copy = mne.io.RawArray(data, info, first_samp=raw.first_samp, verbose="error")
-    copy.set_annotations(raw.annotations, verbose="error")
-    _annotate(copy, broken)
-    nyquist = raw.info["sfreq"] / 2
-    if h_freq is not None and h_freq >= nyquist:
-        h_freq = None
-    with _quiet():
-        copy.filter(l_freq, h_freq)
-    logger.info(
-        f"Filter: a copy of {len(picks)} EEG channels, {raw.times[-1]:.0f} s, {l_freq} to "
-        f"{h_freq} Hz."
-    )
-    return copy
-
-
-def _broken(data):
-    """Return which samples are not finite in any channel."""
-    return ~np.isfinite(data.sum(axis=0))
-
-
-def _annotate(raw, broken):
-    """Mark these samples as bad."""
-    edges = np.flatnonzero(np.diff(np.r_[False, broken, False].astype(int)))
-    sfreq = raw.info["sfreq"]
-    onset, stop = edges[::2] / sfreq, edges[1::2] / sfreq
-    if raw.annotations.orig_time is not None:
-        onset = onset + raw.first_samp / sfreq
-    raw.annotations.append(onset, stop - (edges[::2] / sfreq), ["BAD_nan"] * len(onset))
-
-
 def _fit(filtered, n_components, random_state, reject):
-    with _quiet():
+    with quiet():
         if n_components is None:
             n_components = _affordable(filtered, reject)
         ica = ICA(n_components=n_components, random_state=random_state)
@@ -393,7 +150,7 @@ def _evaluate(filtered, ica, events, reject):
     """Return benefit and harm, both None where there is nothing to measure."""
     if not ica.exclude or not len(events.events):
         return None, None
-    with _quiet():
+    with quiet():
         # Cleaning and filtering are linear, so this is the cleaned recording, filtered.
         after = ica.apply(filtered.copy())
         try:
@@ -417,19 +174,21 @@ def _verdict(status, scores, benefit, harm):
 
 
 def _apply(raw, ica):
-    """Return a copy of the recording without the excluded components."""
+    """Return a copy without the excluded components, and the time courses of these."""
     copy = raw.copy().load_data(verbose="error")
     if not ica.exclude:
-        return copy
+        return copy, np.zeros((0, copy.n_times))
     picks = [copy.ch_names.index(name) for name in ica.ch_names]
-    broken = _broken(copy.get_data(picks))
-    with _quiet():
+    broken = broken_samples(copy.get_data(picks))
+    with quiet():
+        removed = ica.get_sources(copy).get_data(ica.exclude)
         ica.apply(copy)
     if broken.any():
         # There, one channel that is no number would make all of them none.
+        removed[:, broken] = 0
         for pick in picks:
             copy._data[pick, broken] = raw.get_data([pick])[0, broken]
-    return copy
+    return copy, removed
 
 
 def _seed(random_state):
@@ -442,14 +201,3 @@ def _seed(random_state):
 def _versions():
     found = {"python": platform.python_version(), "mne_otica": __version__}
     return found | {name: version(name) for name in ("mne", "numpy", "scipy")}
-
-
-def _stem(raw):
-    """Return the name of the recording without what formats add to it."""
-    source = raw.filenames[0] if raw.filenames else None
-    if source is None:
-        return "recording"
-    stem = Path(source).name.split(".")[0]
-    for ending in ("_raw", "-raw"):
-        stem = stem.removesuffix(ending)
-    return stem or "recording"

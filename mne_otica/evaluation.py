@@ -10,12 +10,8 @@ import numpy as np
 from mne.utils import logger, verbose
 from numpy.typing import ArrayLike, NDArray
 
-from mne_otica._checks import (
-    RandomState,
-    _check_option,
-    as_generator,
-    warn,
-)
+from mne_otica._checks import RandomState, _check_option, as_generator, warn
+from mne_otica._docs import fill_doc
 from mne_otica._windows import Pair, draw, free_samples, rank_of, spectrum, windows
 
 if TYPE_CHECKING:
@@ -184,6 +180,7 @@ class Preservation:
 
 
 @verbose
+@fill_doc
 def rms_reduction(
     before: BaseRaw,
     after: BaseRaw,
@@ -201,15 +198,13 @@ def rms_reduction(
 
     Parameters
     ----------
-    before, after : instance of Raw
-        The recording before and after cleaning. They are not changed.
+    %(before_after)s
     events : array-like, shape (n_events, 3)
         MNE events at the blinks, for instance of :func:`mne_otica.find_blink_events`.
     tmin, tmax : float
         The window round each event, in seconds. Windows that the edges of the recording
         cut are left out and counted.
-    picks : str | sequence of str | sequence of int | None
-        The channels; None takes the EEG channels that are not marked bad.
+    %(picks_eeg)s
     normalize : "zscore" | None
         ``"zscore"`` scales each channel by the mean and standard deviation it had before,
         as the paper does, so that all channels count alike.
@@ -269,6 +264,7 @@ def rms_reduction(
 
 
 @verbose
+@fill_doc
 def preservation(
     before: BaseRaw,
     after: BaseRaw,
@@ -285,17 +281,14 @@ def preservation(
 
     Parameters
     ----------
-    before, after : instance of Raw
-        The recording before and after cleaning. They are not changed.
+    %(before_after)s
     events : array-like, shape (n_events, 3)
         MNE events at the blinks. As many windows of the same length, but at least 20, are
         drawn elsewhere.
     tmin, tmax : float
         The window round each event, in seconds.
-    picks : str | sequence of str | sequence of int | None
-        The channels; None takes the EEG channels that are not marked bad.
-    reject_by_annotation : bool
-        Whether to leave out spans annotated as bad.
+    %(picks_eeg)s
+    %(reject_spans)s
     random_state : int | instance of RandomState | instance of Generator | None
         The seed of the windows; None is a fixed seed.
     %(verbose)s

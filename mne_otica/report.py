@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import html
-
 import matplotlib.pyplot as plt
 import mne
 
 from mne_otica import viz
 from mne_otica._checks import _validate_type
+from mne_otica._docs import fill_doc
 from mne_otica.cleaning import Cleaned
 
 __all__ = ["add_blink_report"]
@@ -16,6 +15,7 @@ __all__ = ["add_blink_report"]
 _SECTION = "Eye blinks"
 
 
+@fill_doc
 def add_blink_report(
     report: mne.Report, result: Cleaned, *, section: str = _SECTION, replace: bool = False
 ) -> mne.Report:
@@ -25,8 +25,7 @@ def add_blink_report(
     ----------
     report : instance of Report
         The report; it is changed in place.
-    result : instance of Cleaned
-        What :func:`mne_otica.clean_raw` returned.
+    %(result)s
     section : str
         The section to add to.
     replace : bool
@@ -40,7 +39,7 @@ def add_blink_report(
     _validate_type(report, mne.Report, "report", "Report")
     _validate_type(result, Cleaned, "result", "Cleaned")
     options = dict(section=section, tags=("blink",), replace=replace)
-    report.add_html(_table(result), "Blinks: summary", **options)
+    report.add_html(result._repr_html_(), "Blinks: summary", **options)
     for title, draw in _figures(result).items():
         figure = draw(result, show=False)
         report.add_figure(figure, f"Blinks: {title}", **options)
@@ -56,16 +55,3 @@ def _figures(result):
         "component removed": viz.plot_component,
         "benefit and harm": viz.plot_benefit_and_harm,
     }
-
-
-def _table(result):
-    """Return verdict, key figures and candidates in the style of the report."""
-    rows = "".join(
-        f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
-        for name, value in result.summary()
-    )
-    return (
-        f"<p><b>{html.escape(result.status)}</b>: {html.escape(result.verdict)}</p>"
-        f"<table class='table table-sm'>{rows}</table>"
-        f"<details><summary>Candidates</summary>{result.scores._repr_html_()}</details>"
-    )

@@ -12,6 +12,7 @@ from scipy.stats import kurtosis
 
 from mne_otica import evaluation
 from mne_otica._checks import _validate_type
+from mne_otica._docs import fill_doc
 from mne_otica._windows import spectrum_without
 from mne_otica.cleaning import Cleaned
 
@@ -35,6 +36,7 @@ _HALF = 0.5  # seconds on either side of a blink that are drawn
 _MOST_LINES = 30  # blinks drawn one by one
 
 
+@fill_doc
 def plot_blinks(
     result: Cleaned, *, n_channels: int = 3, axes: list[Axes] | None = None, show: bool = True
 ) -> Figure:
@@ -42,14 +44,12 @@ def plot_blinks(
 
     Parameters
     ----------
-    result : instance of Cleaned
-        What :func:`mne_otica.clean_raw` returned.
+    %(result)s
     n_channels : int
         How many channels.
     axes : list of Axes | None
         One per channel; None makes a figure.
-    show : bool
-        Whether to show the figure.
+    %(show)s
 
     Returns
     -------
@@ -69,10 +69,9 @@ def plot_blinks(
             squeeze=False,
         )
         axes = list(axes[0])
-    before = result.filtered
-    after = result.ica.apply(before.copy(), verbose="error")
+    lines = _before_and_after(result)
     for name, ax in zip(names, axes, strict=True):
-        for raw, style, label in ((before, _BEFORE, "before"), (after, _AFTER, "after")):
+        for raw, style, label in lines:
             times, windows = _cut(raw, name, benefit.samples)
             ax.plot(times, windows[:_MOST_LINES].T, **(style | dict(linewidth=0.5, alpha=0.4)))
             ax.plot(times, windows.mean(axis=0), label=label, **(style | dict(linewidth=2.5)))
@@ -84,6 +83,7 @@ def plot_blinks(
     return _finish(axes[0], show)
 
 
+@fill_doc
 def plot_component(
     result: Cleaned,
     *,
@@ -95,14 +95,12 @@ def plot_component(
 
     Parameters
     ----------
-    result : instance of Cleaned
-        What :func:`mne_otica.clean_raw` returned.
+    %(result)s
     component : int | None
         The component; None takes the first one removed, or else the best candidate.
     axes : list of Axes | None
         Two, for the map and the time course; None makes a figure.
-    show : bool
-        Whether to show the figure.
+    %(show)s
 
     Returns
     -------
@@ -114,10 +112,10 @@ def plot_component(
         component = _main_component(result)
     if axes is None:
         _, axes = plt.subplots(1, 2, figsize=(10, 2.8), width_ratios=[1, 4], layout="constrained")
-    raw = result.filtered
+    raw = result.filtered()
     source = result.ica.get_sources(raw).get_data()[component]
     weights = result.ica.get_components()[:, component]
-    info = mne.pick_info(raw.info, [raw.ch_names.index(name) for name in result.ica.ch_names])
+    info = _info(result, result.ica.ch_names)
     most = np.abs(weights).max()
     _plot_map(axes[0], weights, info, "weight", (-most, most), "RdBu_r")
     axes[0].set_title(f"Component {component}")
@@ -135,17 +133,15 @@ def plot_component(
     return _finish(axes[0], show)
 
 
+@fill_doc
 def plot_reduction(result: Cleaned, *, ax: Axes | None = None, show: bool = True) -> Figure:
     """Draw how much of the signal round blinks went, per channel.
 
     Parameters
     ----------
-    result : instance of Cleaned
-        What :func:`mne_otica.clean_raw` returned.
-    ax : instance of Axes | None
-        Where to draw; None makes a figure.
-    show : bool
-        Whether to show the figure.
+    %(result)s
+    %(ax)s
+    %(show)s
 
     Returns
     -------
@@ -155,25 +151,21 @@ def plot_reduction(result: Cleaned, *, ax: Axes | None = None, show: bool = True
     benefit = _checked(result).benefit
     if ax is None:
         _, ax = plt.subplots(figsize=(4, 3.2), layout="constrained")
-    info = mne.pick_info(
-        result.filtered.info, [result.filtered.ch_names.index(name) for name in benefit.ch_names]
-    )
+    info = _info(result, benefit.ch_names)
     _plot_map(ax, 100 * np.nan_to_num(benefit.per_channel), info, "%", (0, 100), "Reds")
     ax.set_title(f"RMS reduction, {benefit.n_events} blinks")
     return _finish(ax, show)
 
 
+@fill_doc
 def plot_band_power(result: Cleaned, *, ax: Axes | None = None, show: bool = True) -> Figure:
     """Draw the spectrum away from blinks before and after.
 
     Parameters
     ----------
-    result : instance of Cleaned
-        What :func:`mne_otica.clean_raw` returned.
-    ax : instance of Axes | None
-        Where to draw; None makes a figure.
-    show : bool
-        Whether to show the figure.
+    %(result)s
+    %(ax)s
+    %(show)s
 
     Returns
     -------
@@ -183,10 +175,7 @@ def plot_band_power(result: Cleaned, *, ax: Axes | None = None, show: bool = Tru
     harm = _checked(result).harm
     if ax is None:
         _, ax = plt.subplots(figsize=(5, 3.2), layout="constrained")
-    before = result.filtered
-    after = result.ica.apply(before.copy(), verbose="error")
-    pairs = zip((before, after), (_BEFORE, _AFTER), ("before", "after"), strict=True)
-    for raw, style, label in pairs:
+    for raw, style, label in _before_and_after(result):
         freqs, psd = spectrum_without(raw, result.events.events, harm.margin)
         shown = (freqs >= 1) & (freqs <= evaluation.BANDS["gamma"][1])
         ax.semilogy(freqs[shown], 1e12 * psd[:, shown].mean(axis=0), label=label, **style)
@@ -210,15 +199,14 @@ def plot_band_power(result: Cleaned, *, ax: Axes | None = None, show: bool = Tru
     return _finish(ax, show)
 
 
+@fill_doc
 def plot_benefit_and_harm(result: Cleaned, *, show: bool = True) -> Figure:
     """Draw the reduction per channel beside the spectrum away from blinks.
 
     Parameters
     ----------
-    result : instance of Cleaned
-        What :func:`mne_otica.clean_raw` returned.
-    show : bool
-        Whether to show the figure.
+    %(result)s
+    %(show)s
 
     Returns
     -------
@@ -232,15 +220,14 @@ def plot_benefit_and_harm(result: Cleaned, *, show: bool = True) -> Figure:
     return figure
 
 
+@fill_doc
 def plot_cleaned(result: Cleaned, *, show: bool = True) -> Figure:
     """Draw all about the removal on one page; only the component if nothing was removed.
 
     Parameters
     ----------
-    result : instance of Cleaned
-        What :func:`mne_otica.clean_raw` returned.
-    show : bool
-        Whether to show the figure.
+    %(result)s
+    %(show)s
 
     Returns
     -------
@@ -276,10 +263,23 @@ def _checked(result):
     return result
 
 
+def _before_and_after(result):
+    """Return both recordings in the band of the fit, each with its line style and label."""
+    before = result.filtered()
+    after = result.ica.apply(before.copy(), verbose="error")
+    return (before, _BEFORE, "before"), (after, _AFTER, "after")
+
+
 def _main_component(result):
     if result.ica.exclude:
         return int(result.ica.exclude[0])
     return int(result.scores.rows[0].component) if result.scores.rows else 0
+
+
+def _info(result, names):
+    """Return the info of some channels."""
+    info = result.raw.info
+    return mne.pick_info(info, [info.ch_names.index(name) for name in names])
 
 
 def _cut(raw, name, samples):

@@ -47,9 +47,8 @@ def test_blinks_go_and_the_rest_stays(blinking):
 def test_figures_are_those_of_the_cleaned_recording(blinking):
     """Applying to the filtered copy is filtering what is returned."""
     sim, cleaned = blinking
-    assert_allclose(
-        band(cleaned.raw), cleaned.ica.apply(cleaned.filtered.copy()).get_data(), atol=1e-7
-    )
+    assert_allclose(cleaned.filtered().get_data(), band(sim.raw), atol=1e-12)
+    assert_allclose(band(cleaned.raw), cleaned.ica.apply(cleaned.filtered()).get_data(), atol=1e-7)
 
 
 @pytest.mark.parametrize("n_blinks", [0, 12])
@@ -165,7 +164,7 @@ def test_result_in_words_and_json(blinking, still):
         assert cleaned.verdict in repr(cleaned)
         card = cleaned._repr_html_()
         assert cleaned.verdict in card
-        assert card.count("<table>") == 2
+        assert card.count("<table") == 2
         facts = json.loads(json.dumps(cleaned.to_dict(), allow_nan=False))
         assert facts["settings"]["random_state"] == 0
         assert {"mne", "mne_otica", "numpy"} < set(facts["versions"])
@@ -220,7 +219,7 @@ def test_spans_are_where_they_should_be_after_a_crop(blinking):
     raw._data[:, 1000:1100] = np.nan
     date = raw.info["meas_date"]
     raw.set_annotations(mne.Annotations([6.0], [2.0], ["BAD_x"], orig_time=date))
-    filtered = clean_raw(raw).filtered
+    filtered = clean_raw(raw).filtered()
     omitted = np.isnan(filtered.get_data([0], reject_by_annotation="NaN")[0])
     assert_array_equal(np.flatnonzero(np.diff(omitted)) + 1, [128, 384, 1000, 1100])
 

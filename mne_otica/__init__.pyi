@@ -1,0 +1,29 @@
+from . import datasets, metrics, simulation, viz
+from .blinks import find_bads_blink, find_blink_events, locate_blinks
+from .cleaning import clean_raw
+from .evaluation import preservation, rms_reduction, verdict
+from .ica import ICA, register, unregister
+from .report import add_blink_report
+from .solver import OTICAConvergenceWarning, otica
+
+__version__: str
+
+__all__ = [
+    "ICA",
+    "OTICAConvergenceWarning",
+    "add_blink_report",
+    "clean_raw",
+    "datasets",
+    "find_bads_blink",
+    "find_blink_events",
+    "locate_blinks",
+    "metrics",
+    "otica",
+    "preservation",
+    "register",
+    "rms_reduction",
+    "simulation",
+    "unregister",
+    "verdict",
+    "viz",
+]

@@ -1,0 +1,48 @@
+"""Descriptions of parameters that several functions share, in the manner of MNE."""
+
+from inspect import cleandoc
+
+_SHARED = {
+    "inst_raw": """
+inst : instance of Raw
+    The recording. It is not changed.""",
+    "event_channels": """
+ch_name : str | sequence of str | None
+    Channels to use instead of those found automatically.
+event_id : int
+    The third column of the events.""",
+    "reject_spans": """
+reject_by_annotation : bool
+    Whether to leave out spans annotated as bad.""",
+    "before_after": """
+before, after : instance of Raw
+    The recording before and after cleaning. They are not changed.""",
+    "picks_eeg": """
+picks : str | sequence of str | sequence of int | None
+    The channels; None takes the EEG channels that are not marked bad.""",
+    "result": """
+result : instance of Cleaned
+    What :func:`mne_otica.clean_raw` returned.""",
+    "ax": """
+ax : instance of Axes | None
+    Where to draw; None makes a figure.""",
+    "show": """
+show : bool
+    Whether to show the figure.""",
+}
+
+
+class _Entries(dict):
+    """Leaves the keys of MNE, such as ``verbose``, to MNE's own decorators."""
+
+    def __missing__(self, name):
+        return f"%({name})s"
+
+
+_ENTRIES = _Entries((name, text.strip()) for name, text in _SHARED.items())
+
+
+def fill_doc(function):
+    """Put the shared descriptions into a docstring; below ``@verbose`` where there is one."""
+    function.__doc__ = cleandoc(function.__doc__) % _ENTRIES
+    return function
