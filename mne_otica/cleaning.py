@@ -125,7 +125,10 @@ def _fit(filtered, n_components, random_state, reject):
     with quiet():
         if n_components is None:
             n_components = _affordable(filtered, reject)
-        ica = ICA(n_components=n_components, random_state=random_state)
+        # Blinks are rare and high. The transport maps weigh them by their height, where the
+        # functions of a refinement look at the many samples between them.
+        options = dict(random_state=random_state, fit_params=dict(refine=False))
+        ica = ICA(n_components=n_components, **options)
         ica.fit(filtered, reject_by_annotation=reject)
     logger.info(
         f"Fit: {ica.n_components_} components in {ica.n_iter_} iterations on {ica.n_samples_} of "
