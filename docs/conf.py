@@ -1,0 +1,115 @@
+"""Sphinx configuration: `make -C docs html`."""
+
+import os
+import sys
+import tomllib
+from pathlib import Path
+
+from sphinx_gallery.sorting import FileNameSortKey
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+import inventories  # noqa: E402
+
+import mne_otica  # noqa: E402
+
+# The pages show results, not how a fit went; a notebook of the reader's keeps MNE's level.
+os.environ["MNE_LOGGING_LEVEL"] = "WARNING"
+
+project = "mne-otica"
+author = "mne-otica developers"
+project_copyright = "mne-otica developers, BSD 3-Clause"
+version = release = mne_otica.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+    "sphinxcontrib.bibtex",
+]
+exclude_patterns = ["_build", "auto_tutorials/sg_execution_times.rst", "sg_execution_times.rst"]
+templates_path = ["_templates"]
+nitpicky = True
+suppress_warnings = ["toc.empty_glob"]
+default_role = "py:obj"
+bibtex_bibfiles = ["references.bib"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+# -- API ---------------------------------------------------------------------------------
+autosummary_generate = True
+autodoc_typehints = "none"  # the docstrings have the types, with the shapes of arrays
+autodoc_default_options = {"inherited-members": False}
+numpydoc_class_members_toctree = False
+numpydoc_show_class_members = False  # the class template lists them
+numpydoc_attributes_as_param_list = True
+checks = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["tool"]
+numpydoc_validation_checks = set(checks["numpydoc_validation"]["checks"])
+numpydoc_validation_exclude = set(checks["numpydoc_validation"]["exclude"])
+numpydoc_xref_param_type = True
+numpydoc_xref_aliases = {
+    "Axes": "matplotlib.axes.Axes",
+    "BlinkCandidate": "mne_otica.blinks.BlinkCandidate",
+    "BlinkScores": "mne_otica.blinks.BlinkScores",
+    "BlinkTimes": "mne_otica.blinks.BlinkTimes",
+    "Cleaned": "mne_otica.cleaning.Cleaned",
+    "Covariance": "mne.Covariance",
+    "Epochs": "mne.Epochs",
+    "Figure": "matplotlib.figure.Figure",
+    "Generator": "numpy.random.Generator",
+    "ICA": "mne.preprocessing.ICA",
+    "Mixture": "mne_otica.simulation.Mixture",
+    "Preservation": "mne_otica.evaluation.Preservation",
+    "RMSReduction": "mne_otica.evaluation.RMSReduction",
+    "RandomState": "numpy.random.RandomState",
+    "Raw": "mne.io.Raw",
+    "Report": "mne.Report",
+    "SimulatedRecording": "mne_otica.simulation.SimulatedRecording",
+    "ndarray": "numpy.ndarray",
+}
+# Words of a type that name no object.
+numpydoc_xref_ignore = {"array-like", "instance", "of", "or", "path-like", "sequence", "shape"}
+numpydoc_xref_ignore |= {f"n_{thing}" for thing in ("blinks", "channels", "components", "events")}
+numpydoc_xref_ignore |= {"n_components_", "n_of_that_kind", "n_samples", "n_sources"}
+
+intersphinx_mapping = inventories.write(HERE / "_build" / "inventories")
+intersphinx_timeout = 5
+
+# -- Tutorials ---------------------------------------------------------------------------
+sphinx_gallery_conf = {
+    "examples_dirs": "../tutorials",
+    "gallery_dirs": "auto_tutorials",
+    "filename_pattern": r"/\d{2}_",
+    "within_subsection_order": FileNameSortKey,
+    "abort_on_example_error": True,
+    "capture_repr": ("_repr_html_",),
+    "download_all_examples": False,
+    "min_reported_time": 1,
+    "remove_config_comments": True,
+    "doc_module": "mne_otica",
+    "backreferences_dir": "generated/backreferences",
+    "reference_url": {"mne_otica": None},
+}
+
+# -- Look --------------------------------------------------------------------------------
+html_theme = "pydata_sphinx_theme"
+html_title = "mne-otica"
+html_static_path = ["_static"]
+html_css_files = ["style.css"]
+html_show_sourcelink = False
+html_sidebars = {"index": [], "start": [], "choosing": [], "changelog": []}
+html_theme_options = {
+    "header_links_before_dropdown": 6,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": {"index": []},
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": ["theme-version"],
+}
