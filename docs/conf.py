@@ -5,8 +5,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-from sphinx_gallery.sorting import FileNameSortKey
-
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import inventories  # noqa: E402
@@ -28,7 +26,6 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.intersphinx",
     "sphinx.ext.mathjax",
-    "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
@@ -37,7 +34,6 @@ extensions = [
 exclude_patterns = ["_build", "auto_tutorials/sg_execution_times.rst", "sg_execution_times.rst"]
 templates_path = ["_templates"]
 nitpicky = True
-suppress_warnings = ["toc.empty_glob"]
 default_role = "py:obj"
 bibtex_bibfiles = ["references.bib"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -77,7 +73,7 @@ numpydoc_xref_aliases = {
 # Words of a type that name no object.
 numpydoc_xref_ignore = {"array-like", "instance", "of", "or", "path-like", "sequence", "shape"}
 numpydoc_xref_ignore |= {f"n_{thing}" for thing in ("blinks", "channels", "components", "events")}
-numpydoc_xref_ignore |= {"n_components_", "n_of_that_kind", "n_samples", "n_sources"}
+numpydoc_xref_ignore |= {"n_of_that_kind", "n_samples", "n_sources"}
 
 intersphinx_mapping = inventories.write(HERE / "_build" / "inventories")
 intersphinx_timeout = 5
@@ -87,7 +83,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../tutorials",
     "gallery_dirs": "auto_tutorials",
     "filename_pattern": r"/\d{2}_",
-    "within_subsection_order": FileNameSortKey,
+    "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "capture_repr": ("_repr_html_",),
     "download_all_examples": False,

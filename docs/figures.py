@@ -46,7 +46,9 @@ def _quantile_panel(ax, sample, name):
     ax.plot(100 * share, target, "--", color="0.4", label="Gaussian")
     ax.plot(100 * share, ordered, color="C0", label="signal")
     ax.fill_between(100 * share, target, ordered, color="C3", alpha=0.25, linewidth=0)
-    ax.set(title=f"{name}: $W_2^2$ = {distance:.2f}", xlabel="Share of samples below (%)", ylim=(-6, 6))
+    ax.set(
+        title=f"{name}: $W_2^2$ = {distance:.2f}", xlabel="Share of samples below (%)", ylim=(-6, 6)
+    )
 
 
 def transport():
@@ -86,7 +88,9 @@ def rotation():
     angles = np.arange(0, 181)
     directions = np.column_stack([np.cos(np.deg2rad(angles)), np.sin(np.deg2rad(angles))])
     contrast = np.array([_contrast(one / one.std()) for one in directions @ mixed])
-    figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), width_ratios=[1, 1.8], layout="constrained")
+    figure, axes = plt.subplots(
+        1, 2, figsize=(10, 3.6), width_ratios=[1, 1.8], layout="constrained"
+    )
     axes[0].plot(*mixed, ".", color="0.5", markersize=2, alpha=0.6)
     axes[0].set(xlabel="Mixture 1", ylabel="Mixture 2", aspect="equal", xlim=(-6, 6), ylim=(-6, 6))
     axes[1].plot(angles, contrast, color="C0")

@@ -18,46 +18,51 @@ URLS = {
 # Name, kind, page; "$" in a page stands for the name, as in Sphinx's own format.
 _NAMES = {
     "python": [
-        ("bool", "class", "library/functions.html#$"),
-        ("dict", "class", "library/stdtypes.html#$"),
-        ("float", "class", "library/functions.html#$"),
-        ("int", "class", "library/functions.html#$"),
-        ("list", "class", "library/stdtypes.html#$"),
-        ("str", "class", "library/stdtypes.html#$"),
-        ("tuple", "class", "library/stdtypes.html#$"),
-        ("None", "data", "library/constants.html#$"),
-        ("True", "data", "library/constants.html#$"),
-        ("False", "data", "library/constants.html#$"),
-        ("NamedTuple", "class", "library/typing.html#typing.NamedTuple"),
-        ("UserWarning", "exception", "library/exceptions.html#$"),
+        ("bool", "py:class", "library/functions.html#$"),
+        ("dict", "py:class", "library/stdtypes.html#$"),
+        ("float", "py:class", "library/functions.html#$"),
+        ("int", "py:class", "library/functions.html#$"),
+        ("list", "py:class", "library/stdtypes.html#$"),
+        ("str", "py:class", "library/stdtypes.html#$"),
+        ("tuple", "py:class", "library/stdtypes.html#$"),
+        ("None", "py:data", "library/constants.html#$"),
+        ("True", "py:data", "library/constants.html#$"),
+        ("False", "py:data", "library/constants.html#$"),
+        ("NamedTuple", "py:class", "library/typing.html#typing.NamedTuple"),
+        ("bltin-boolean-values", "std:label", "library/stdtypes.html#$"),
+        ("sequence", "std:term", "glossary.html#term-$"),
+        ("UserWarning", "py:exception", "library/exceptions.html#$"),
     ],
     "numpy": [
-        ("numpy.ndarray", "class", "reference/generated/$.html#$"),
-        ("numpy.random.Generator", "class", "reference/random/generator.html#$"),
-        ("numpy.random.RandomState", "class", "reference/random/legacy.html#$"),
+        ("numpy.ndarray", "py:class", "reference/generated/$.html#$"),
+        ("numpy.random.Generator", "py:class", "reference/random/generator.html#$"),
+        ("array_like", "std:term", "glossary.html#term-$"),
+        ("numpy.random.RandomState", "py:class", "reference/random/legacy.html#$"),
     ],
     "scipy": [],
     "matplotlib": [
-        ("matplotlib.axes.Axes", "class", "api/_as_gen/$.html#$"),
-        ("matplotlib.figure.Figure", "class", "api/_as_gen/$.html#$"),
+        ("matplotlib.axes.Axes", "py:class", "api/_as_gen/$.html#$"),
+        ("matplotlib.figure.Figure", "py:class", "api/_as_gen/$.html#$"),
     ],
-    "pandas": [("pandas.DataFrame", "class", "reference/api/$.html#$")],
+    "pandas": [("pandas.DataFrame", "py:class", "reference/api/$.html#$")],
     "mne": [
         (f"mne.{name}", kind, "generated/$.html#$")
         for name, kind in {
-            "Covariance": "class",
-            "Epochs": "class",
-            "Report": "class",
-            "io.Raw": "class",
-            "io.read_raw": "function",
-            "preprocessing.EOGRegression": "class",
-            "preprocessing.ICA": "class",
-            "preprocessing.find_eog_events": "function",
-            "preprocessing.read_ica": "function",
+            "Covariance": "py:class",
+            "Epochs": "py:class",
+            "Report": "py:class",
+            "io.Raw": "py:class",
+            "io.read_raw": "py:function",
+            "preprocessing.EOGRegression": "py:class",
+            "preprocessing.ICA": "py:class",
+            "preprocessing.find_eog_events": "py:function",
+            "preprocessing.read_ica": "py:function",
+            "verbose": "py:function",
         }.items()
     ]
+    + [("tut-logging", "std:label", "auto_tutorials/intro/50_configure_mne.html#$")]
     + [
-        (f"mne.preprocessing.ICA.{name}", "method", "generated/mne.preprocessing.ICA.html#$")
+        (f"mne.preprocessing.ICA.{name}", "py:method", "generated/mne.preprocessing.ICA.html#$")
         for name in ("find_bads_eog", "get_components")
     ],
 }
@@ -70,7 +75,7 @@ def write(folder):
     for project, url in URLS.items():
         head = f"# Sphinx inventory version 2\n# Project: {project}\n# Version: \n"
         head += "# The remainder of this file is compressed using zlib.\n"
-        lines = (f"{name} py:{kind} 1 {page} -\n" for name, kind, page in _NAMES[project])
+        lines = (f"{name} {kind} 1 {page} -\n" for name, kind, page in _NAMES[project])
         path = Path(folder) / f"{project}.inv"
         path.write_bytes(head.encode() + zlib.compress("".join(lines).encode()))
         mapping[project] = (url, (None, str(path)))

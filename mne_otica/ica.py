@@ -158,7 +158,7 @@ class ICA(_Hooks, _StockICA):
         Number of iterations of the fit.
     converged_ : bool
         Whether the fit converged. If not, an :class:`OTICAConvergenceWarning` said so.
-    contrast_ : ndarray, shape (n_components_,)
+    contrast_ : ndarray, shape (n_components,)
         Squared Wasserstein distance of each component to the Gaussian, less what
         as many Gaussian samples would show: about zero for mere noise.
 

@@ -11,8 +11,8 @@ and shows what to expect of MNE's own tools and of ICLabel.
 # %%
 # One changed import
 # ------------------
-# :class:`mne_otica.ICA` is a subclass of :class:`mne.preprocessing.ICA`: the same arguments, methods
-# and files. Only the default method differs.
+# :class:`mne_otica.ICA` is a subclass of :class:`mne.preprocessing.ICA`: the same arguments,
+# methods and files. Only the default method differs.
 
 import matplotlib.pyplot as plt
 import mne
@@ -110,8 +110,8 @@ assert np.allclose(stock.unmixing_matrix_, ica.unmixing_matrix_)
 # ICLabel
 # -------
 # `ICLabel <https://mne.tools/mne-icalabel>`__ is a neural network that sorts components into
-# brain, eye blink, muscle and so on. It is a good second opinion. It was trained on extended Infomax
-# components of recordings with an average reference between 1 and 100 Hz, and warns about
+# brain, eye blink, muscle and so on. It is a good second opinion. It was trained on extended
+# Infomax components of recordings with an average reference between 1 and 100 Hz, and warns about
 # any other method, ours included. Give it what it expects, as far as you can:
 #
 # .. code-block:: python

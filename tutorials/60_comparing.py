@@ -148,8 +148,8 @@ for name, microvolts in errors.items():
     print(f"{name:18} {microvolts:.2f} µV from the truth")
 
 # %%
-# The ICAs come within 1.2 to 1.5 µV of the truth, from 8.7 µV before; regression on Fp1 stays 3.5 µV
-# away.
+# The ICAs come within 1.2 to 1.5 µV of the truth, from 8.7 µV before; regression on Fp1 stays
+# 3.5 µV away.
 
 assert all(1.2 < errors[name] < 1.5 for name in ICAS)
 assert round(distance(before), 1) == 8.7
