@@ -9,10 +9,10 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import inventories  # noqa: E402
 
-import mne_otica  # noqa: E402
-
-# The pages show results, not how a fit went; a notebook of the reader's keeps MNE's level.
+# The pages show results, not how a fit went; a notebook of the reader's keeps MNE's level. MNE
+# reads this when it is imported.
 os.environ["MNE_LOGGING_LEVEL"] = "WARNING"
+import mne_otica  # noqa: E402
 
 project = "mne-otica"
 author = "mne-otica developers"
@@ -73,7 +73,7 @@ numpydoc_xref_aliases = {
 # Words of a type that name no object.
 numpydoc_xref_ignore = {"array-like", "instance", "of", "or", "path-like", "sequence", "shape"}
 numpydoc_xref_ignore |= {f"n_{thing}" for thing in ("blinks", "channels", "components", "events")}
-numpydoc_xref_ignore |= {"n_of_that_kind", "n_samples", "n_sources"}
+numpydoc_xref_ignore |= {"n_of_that_kind", "n_removed", "n_times", "n_samples", "n_sources"}
 
 intersphinx_mapping = inventories.write(HERE / "_build" / "inventories")
 intersphinx_timeout = 5
@@ -100,7 +100,8 @@ html_title = "mne-otica"
 html_static_path = ["_static"]
 html_css_files = ["style.css"]
 html_show_sourcelink = False
-html_sidebars = {"index": [], "start": [], "choosing": [], "changelog": []}
+# Pages without pages below them need no list of these.
+html_sidebars = {page: [] for page in ("index", "start", "how", "choosing", "faq")}
 html_theme_options = {
     "header_links_before_dropdown": 6,
     "navigation_with_keys": False,

@@ -19,12 +19,12 @@ def blink():
     """Draw a frontal channel with blinks, before and after."""
     raw = mne_otica.datasets.sample()
     result = mne_otica.clean_raw(raw)
-    after = result.ica.apply(result.filtered.copy())
+    after = result.ica.apply(result.filtered())
     name = result.benefit.most_affected()[0]
     figure, axes = plt.subplots(
         1, 2, figsize=(10, 3), width_ratios=[2.6, 1], sharey=True, layout="constrained"
     )
-    for recording, style, label in ((result.filtered, BEFORE, "before"), (after, AFTER, "after")):
+    for recording, style, label in ((result.filtered(), BEFORE, "before"), (after, AFTER, "after")):
         signal = 1e6 * recording.get_data([name])[0]
         axes[0].plot(raw.times, signal, label=label, linewidth=1.1, **style)
         axes[1].plot(raw.times, signal, linewidth=1.8, **style)
@@ -54,10 +54,10 @@ def _quantile_panel(ax, sample, name):
 def transport():
     """Draw how far three signals are from a Gaussian."""
     result = mne_otica.clean_raw(mne_otica.datasets.sample())
-    sources = result.ica.get_sources(result.filtered).get_data()
+    sources = result.ica.get_sources(result.filtered()).get_data()
     blink = result.ica.exclude[0]
     names = result.benefit.most_affected(40)
-    channel = result.filtered.get_data([names[-1]])[0]
+    channel = result.filtered().get_data([names[-1]])[0]
     gaussian = np.argmin(result.ica.contrast_)
     figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), sharey=True, layout="constrained")
     _quantile_panel(axes[0], sources[blink], "Blink component")

@@ -51,12 +51,14 @@ def clean_raw(
     raw : instance of Raw
         The recording. It is not changed.
     n_components : int | float | None
-        As for :class:`mne.preprocessing.ICA`. None takes the rank of the data, or as many
-        as their length allows to be found well.
+        How many components to fit: a number, or the share of the variance they explain, as
+        for :class:`mne.preprocessing.ICA`. None takes the rank of the data, or as many as
+        their length allows to be found well.
     l_freq, h_freq : float | None
-        The band of the copy that the ICA is fitted on, in Hz.
+        The band of the copy that the ICA is fitted on, in Hz; None leaves that side open. The
+        recording that is cleaned keeps its own band.
     random_state : int | instance of RandomState | instance of Generator | None
-        The seed.
+        The seed. It is fixed, so that the same call gives the same answer.
     max_components : int
         The most components to remove.
     reject_by_annotation : bool
@@ -67,11 +69,38 @@ def clean_raw(
     Returns
     -------
     cleaned : instance of Cleaned
-        The cleaned recording, with the evidence, the benefit and the harm.
+        The cleaned recording (``cleaned.raw``) with the ICA, the blink times, the evidence,
+        the benefit and the harm. ``cleaned.status`` is ``"ok"``, ``"no-blink"`` or
+        ``"unsure"``, ``cleaned.verdict`` one line for a reader; ``cleaned.plot()``,
+        ``cleaned.report()`` and ``cleaned.save(folder)`` show and keep it.
+
+    See Also
+    --------
+    find_bads_blink : Only find the components, of any fitted MNE ICA.
+    rms_reduction : The benefit of any cleaning.
+    preservation : The harm of any cleaning.
 
     Notes
     -----
-    Benefit and harm are measured between ``l_freq`` and ``h_freq``.
+    The EEG channels that are not marked bad are cleaned; all others, every annotation and
+    every sample are kept. EEG must be in volts. Electrode positions, 10-20 names and EOG
+    channels are used as evidence where there are any, and none of them is needed.
+
+    Benefit and harm are measured between ``l_freq`` and ``h_freq``: the benefit in windows of
+    250 ms on either side of each blink, the harm in windows that keep away from all blinks.
+    Blink times come from EOG or frontal channels where there are any, not from the
+    component that is removed, which would flatter the result.
+
+    Some 20 samples for each squared component are needed for trustworthy components; with
+    ``n_components=None`` a short recording gets fewer components.
+
+    Examples
+    --------
+    >>> import mne_otica
+    >>> raw = mne_otica.datasets.sample(verbose="error")
+    >>> result = mne_otica.clean_raw(raw, verbose="error")
+    >>> result.status, len(result.events.events)
+    ('ok', 4)
     """
     _validate_type(raw, mne.io.BaseRaw, "raw", "Raw")
     filtered = filtered_copy(raw, l_freq, h_freq)

@@ -145,6 +145,14 @@ def otica(
     References
     ----------
     .. footbibliography::
+
+    Examples
+    --------
+    >>> import mne_otica
+    >>> X, mixing, _ = mne_otica.simulation.mixture("laplace", 5)
+    >>> K, W, Y = mne_otica.otica(X, verbose="error")
+    >>> mne_otica.metrics.amari_index(W @ K, mixing) < 0.1
+    True
     """
     X = _validate_matrix(X, "X")
     _validate_type(whiten, bool, "whiten")

@@ -1,6 +1,7 @@
 """Every public object documents exactly the parameters and attributes that it has."""
 
 import dataclasses
+import doctest
 import inspect
 import re
 import tomllib
@@ -56,6 +57,17 @@ def test_attributes_of_results_are_documented(kind):
     fields = [one.name for one in dataclasses.fields(kind)]
     assert sorted(set(documented) & set(fields)) == sorted(fields)
     assert all(hasattr(kind, name) for name in set(documented) - set(fields))
+
+
+@pytest.mark.parametrize("function", [mne_otica.clean_raw, mne_otica.otica])
+def test_examples_of_docstrings_hold(function):
+    found = doctest.DocTestFinder(recurse=False).find(function, function.__name__, globs={})
+    runner = doctest.DocTestRunner()
+    for one in found:
+        runner.run(one)
+    results = runner.summarize(verbose=False)
+    assert results.attempted
+    assert not results.failed
 
 
 def test_public_names_are_on_the_api_page():

@@ -9,6 +9,8 @@ One call removes the eye blinks from a recording and tells what that did. The pa
 download.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # The recording
 # -------------
@@ -44,13 +46,13 @@ result
 
 # %%
 # It found 4 blinks and removed one component. At the five channels that see the blinks most,
-# 87 % of the signal round a blink went; elsewhere the signal changed by 3 %.
+# about 88 % of the signal round a blink went; elsewhere the signal changed by about 3 %.
 
 assert result.status == "ok"
 assert len(result.events.events) == 4
 assert len(result.ica.exclude) == 1
-assert round(result.benefit.over(result.benefit.most_affected()), 2) == 0.87
-assert round(abs(result.harm.rms_change), 2) == 0.03
+assert abs(result.benefit.over(result.benefit.most_affected()) - 0.88) < 0.02
+assert abs(abs(result.harm.rms_change) - 0.03) < 0.01
 
 # %%
 # Look at it

@@ -9,6 +9,8 @@ course. Which of them holds the blinks? This tutorial looks at the components on
 at why the most obvious rule, "the spikiest one", fails.
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # A recording whose truth is known
 # --------------------------------

@@ -8,6 +8,8 @@
 tutorial measures both, on a simulated recording where the perfect result is known.
 """
 
+# sphinx_gallery_thumbnail_number = 3
+
 # %%
 # Benefit
 # -------
@@ -26,12 +28,12 @@ low, high = benefit.interval
 print(f"All channels: {benefit.overall:.0%}, interval over blinks {low:.0%} to {high:.0%}")
 
 # %%
-# 59 % over all channels: channels at the back hardly see a blink, so little can go there. At the
-# five channels that see most of it, it is 80 %.
+# About 59 % over all channels: channels at the back hardly see a blink, so little can go there.
+# At the five channels that see most of it, it is about 80 %.
 
 worst = benefit.most_affected()
-assert round(benefit.overall, 2) == 0.59
-assert round(benefit.over(worst), 2) == 0.80
+assert abs(benefit.overall - 0.59) < 0.02
+assert abs(benefit.over(worst) - 0.80) < 0.02
 
 mne_otica.viz.plot_reduction(result, show=False)
 plt.show()
@@ -44,7 +46,7 @@ plt.show()
 # the five channels: that is the ceiling, and more would be brain.
 
 band = result.settings["l_freq"], result.settings["h_freq"]
-before = result.filtered
+before = result.filtered()
 perfect = sim.without_blinks.copy().filter(*band)
 events = result.events.events
 ceiling = mne_otica.rms_reduction(before, perfect, events)
@@ -66,11 +68,11 @@ mne_otica.viz.plot_band_power(result, show=False)
 plt.show()
 
 # %%
-# The RMS changed by less than 1 %, but the power of the delta band fell by 6 %: a blink component
-# that is not quite pure takes slow frontal activity along. If delta is what you study, look at
-# this figure.
+# The RMS changed by less than 1 %, but the power of the delta band fell by 5 to 8 %: a blink
+# component that is not quite pure takes slow frontal activity along. If delta is what you study,
+# look at this figure.
 
-assert round(harm.band_power["delta"], 2) == -0.06
+assert -0.08 < harm.band_power["delta"] < -0.05
 
 # %%
 # More is not better
@@ -112,14 +114,14 @@ for ax in axes:
 plt.show()
 
 # %%
-# The benefit grows from 59 to 74 %, and looks ever better. The harm tells: 40 % of the signal away
-# from blinks is gone in the end, and the distance to the truth is least, 1.3 µV, where only the
-# blink component went. It was 8.7 µV before.
+# The benefit grows to about 74 %, and looks ever better. The harm tells: some 40 % of the signal
+# away from blinks is gone in the end, and the distance to the truth is least, about 1.3 µV, where
+# only the blink component went. It was 8.7 µV before.
 
-assert round(benefits[-1].overall, 2) == 0.74
-assert round(-harms[-1].rms_change, 2) == 0.40
+assert abs(benefits[-1].overall - 0.74) < 0.03
+assert abs(harms[-1].rms_change + 0.40) < 0.04
 assert np.argmin(errors) == 0
-assert round(errors[0], 1) == 1.3
+assert abs(errors[0] - 1.3) < 0.1
 assert round(distance(before), 1) == 8.7
 
 # %%

@@ -84,16 +84,16 @@ for name, (benefit, harm) in real.items():
     print(f"{name:12} benefit {benefit:.0%}, harm {harm:.1%}")
 
 # %%
-# The three ICAs agree within two percentage points: 86 to 87 % of the blink went, with a harm of
-# 1.5 to 2.6 %. OT-ICA's harm is the largest of the three here; with only four blinks to measure by,
+# The three ICAs agree within a few percentage points: 86 to 88 % of the blink went, with a harm of
+# 1.5 to 3.5 %. OT-ICA's harm is the largest of the three here; with only four blinks to measure by,
 # do not make much of that. The blink is the easiest component there is, and any ICA finds it.
-# Regression removes less, 82 %, at the same harm.
+# Regression removes less, 82 %, at a harm of 2.5 %.
 
 for name in ICAS:
-    assert 0.855 < real[name][0] < 0.875
-    assert 0.015 < real[name][1] < 0.026
+    assert 0.855 < real[name][0] < 0.885
+    assert 0.015 < real[name][1] < 0.035
 assert round(real["regression"][0], 2) == 0.82
-assert 0.02 < real["regression"][1] < 0.03
+assert abs(real["regression"][1] - 0.025) < 0.003
 
 fig, ax = plt.subplots(figsize=(8, 3.2), layout="constrained")
 times = before.times
