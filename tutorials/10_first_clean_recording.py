@@ -9,13 +9,12 @@ One call removes the eye blinks from a recording and tells what that did. The pa
 download.
 """
 
-# sphinx_gallery_thumbnail_number = 2
-
 # %%
 # The recording
 # -------------
 # 60 EEG channels, one of them marked bad, and one EOG channel.
 
+# sphinx_gallery_thumbnail_number = 2
 import mne_otica
 
 raw = mne_otica.datasets.sample()

@@ -9,14 +9,13 @@ course. Which of them holds the blinks? This tutorial looks at the components on
 at why the most obvious rule, "the spikiest one", fails.
 """
 
-# sphinx_gallery_thumbnail_number = 2
-
 # %%
 # A recording whose truth is known
 # --------------------------------
 # A minute of simulated EEG with 15 blinks, and an electrode that pops three times: its contact
 # fails for a moment, and it jumps by about a millivolt.
 
+# sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -49,19 +48,21 @@ ax.set(xlabel="Component", ylabel="Contrast")
 plt.show()
 
 # %%
-# The maps of the first four: a single electrode, the eyes, and two more.
+# The maps of the first four: a single electrode, the eyes, the eyes looking sideways, and a map
+# that covers half of the head.
 
 ica.plot_components(picks=range(4), show=False)
 plt.show()
 
 # %%
-# And their time courses. Component 0 is the popping electrode, component 1 the blinks.
+# And their time courses. Component 0 is the popping electrode, component 1 the blinks, component 2
+# the gaze shifts; component 3 looks like brain.
 
 sources = ica.get_sources(filtered).get_data()
 fig, axes = plt.subplots(4, 1, figsize=(9, 5), sharex=True, layout="constrained")
 for k, ax in enumerate(axes):
     ax.plot(raw.times, sources[k], color="k", linewidth=0.6)
-    ax.set(ylabel=f"{k}", xlim=(0, raw.times[-1]))
+    ax.set(ylabel=f"Component {k}", xlim=(0, raw.times[-1]))
 axes[-1].set_xlabel("Time (s)")
 plt.show()
 

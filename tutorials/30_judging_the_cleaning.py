@@ -8,14 +8,13 @@
 tutorial measures both, on a simulated recording where the perfect result is known.
 """
 
-# sphinx_gallery_thumbnail_number = 3
-
 # %%
 # Benefit
 # -------
 # The benefit is the reduction of the root mean square (RMS) of the signal in windows of 250 ms on
 # either side of each blink: 1 - RMS(after) / RMS(before).
 
+# sphinx_gallery_thumbnail_number = 3
 import matplotlib.pyplot as plt
 import numpy as np
 
