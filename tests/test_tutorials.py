@@ -37,7 +37,8 @@ def test_runs_as_a_notebook(path, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONWARNINGS", "error::RuntimeWarning,error::FutureWarning")
     monkeypatch.setenv("MPLBACKEND", "agg")
     # A failing cell, an assertion included, raises here.
-    client = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
+    beside = {"metadata": {"path": str(path.parent)}}  # where modules of a tutorial are
+    client = NotebookClient(notebook, timeout=300, resources=beside)
     executed = client.execute()
     assert any(cell.cell_type == "code" and cell.execution_count for cell in executed.cells)
 
