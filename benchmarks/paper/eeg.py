@@ -50,22 +50,24 @@ def remove_blink() -> Blink:
     K, W, Y = otica(signals, random_state=0)
     excess = kurtosis(Y, axis=1)
     artifact = int(np.argmax(excess))
+    peak = int(np.argmax(np.abs(Y[artifact])))
     kept = Y.copy()
     kept[artifact] = 0
     order = [artifact, *(k for k in range(len(Y)) if k != artifact)]
     return Blink(
         times=raw.times + 10,
         signals=signals,
-        components=Y[order],
+        components=Y[order] * np.sign(Y[order, peak])[:, np.newaxis],
         kurtosis=excess[order],
         cleaned=np.linalg.solve(W @ K, kept),
-        peak=int(np.argmax(np.abs(Y[artifact]))),
+        peak=peak,
     )
 
 
 def plot(blink: Blink) -> Figure:
     """Draw signals, components and cleaned signals."""
     figure, axes = plt.subplots(1, 3, figsize=(12, 4.5), layout="constrained")
+    step = 12  # standard deviations between two lines
     artifact, others = blink.kurtosis[0], blink.kurtosis[1:].mean()
     panels = (
         (blink.signals, CHANNELS, "(a) five frontal channels, z-scored"),
@@ -77,13 +79,12 @@ def plot(blink: Blink) -> Figure:
         (blink.cleaned, CHANNELS, f"(c) cleaned: RMS reduction {blink.reduction():.1%}"),
     )
     for axis, (lines, names, title) in zip(axes, panels, strict=True):
-        step = 8
         for row, line in enumerate(lines):
             heavy = names[row] == "artifact"
             axis.plot(blink.times, line - step * row, "k", linewidth=1.2 if heavy else 0.4)
         axis.axvspan(*(blink.times[blink.peak] + np.array([-WINDOW, WINDOW])), color="0.85")
         axis.set_yticks(-step * np.arange(len(lines)), names)
-        axis.set(title=title, xlabel="seconds")
+        axis.set(title=title, xlabel="seconds", ylim=(-4.7 * step, step))
         axis.title.set_fontsize(10)
     return figure
 

@@ -78,16 +78,16 @@ def run(output: Output, options: Namespace) -> None:
     means = output.rows().groupby(["d", "n_samples", "method"])[["amari", "seconds"]].mean()
     figure = output.figure(plot(means), "Error and time of Laplace mixtures as they grow.")
     methods = [method for method in METHODS if method in means.index.levels[2]]
-    table = [
-        [f"{d} x {n}"]
-        + [
-            f"{means.loc[(d, n, method), 'amari']:.4f}, {means.loc[(d, n, method), 'seconds']:.2f} s"
-            if (d, n, method) in means.index
+    table = []
+    for d, n in means.index.droplevel("method").unique():
+        found = means.loc[d, n]
+        entries = [
+            f"{found.at[method, 'amari']:.4f}, {found.at[method, 'seconds']:.2f} s"
+            if method in found.index
             else "not run"
             for method in methods
         ]
-        for d, n in means.index.droplevel("method").unique()
-    ]
+        table.append([f"{d} x {n}", *entries])
     output.section(
         "Scaling",
         "Laplace sources; mean Amari index and seconds of processor time (one thread) of a fit "
