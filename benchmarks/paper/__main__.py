@@ -39,6 +39,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--trials", type=int, default=10, help="trials of the table")
     parser.add_argument("--redo", action="store_true", help="measure again what has been measured")
     parser.add_argument("--report", action="store_true", help="only write what was measured")
+    parser.add_argument("--data", type=Path, help="folder of eeglab_data.set, for peers")
     given = parser.parse_args(arguments)
     matplotlib.use("Agg")
     root = given.out or (ROOT / "build" / "paper" if given.quick else ROOT)
