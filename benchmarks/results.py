@@ -30,7 +30,16 @@ def show(title: str, lines: Iterable[str], write: bool) -> None:
         print(line, flush=True)
         shown.append(line)
     if write:
-        page = PAGE.read_text() if PAGE.exists() else "# Benchmark results\n"
-        section = "\n".join(shown).rstrip() + "\n"
-        others = re.sub(rf"\n## {re.escape(title)}\n.*?(?=\n## |\Z)", "", page, flags=re.DOTALL)
-        PAGE.write_text(f"{others.rstrip()}\n\n{section}")
+        replace_section(PAGE, title, "\n".join(shown[1:]), "# Benchmark results\n")
+
+
+def replace_section(page: Path, title: str, text: str, heading: str) -> None:
+    """Put a section in the place of the one with its title, or at the end of the page."""
+    content = page.read_text(encoding="utf-8") if page.exists() else heading
+    section = f"## {title}\n\n{text.strip()}\n"
+    # A section ends where the next one begins; a function, so that backslashes stay as they are.
+    pattern = re.compile(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+    content, n_found = pattern.subn(lambda _: f"{section}\n", content)
+    if not n_found:
+        content = f"{content.rstrip()}\n\n{section}"
+    page.write_text(f"{content.rstrip()}\n", encoding="utf-8")

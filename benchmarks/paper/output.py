@@ -1,0 +1,99 @@
+"""Where an experiment keeps what it measured: a table of numbers, a figure, a section of a page.
+
+Rows are written as they are measured, so a run that was stopped goes on where it was.
+"""
+
+import datetime
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.figure import Figure
+
+from benchmarks.results import environment, replace_section
+
+ROOT = Path(__file__).parents[2]
+HEADING = """\
+# The paper, reproduced
+
+Every number of the paper beside what this package measures. Each section is written by the command
+in its title, from the numbers in `benchmarks/results`; [differences](differences.md) lists
+where the package departs from the paper on purpose.
+"""
+# Told apart without colour: each method has its own marker and line.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
+
+
+@dataclass
+class Output:
+    """The places of one experiment below a folder, by default that of the repository."""
+
+    name: str
+    root: Path = ROOT
+
+    @property
+    def rows_path(self) -> Path:
+        """The table of numbers."""
+        return self.root / "benchmarks" / "results" / f"{self.name}.csv"
+
+    def rows(self) -> pd.DataFrame:
+        """Return the rows measured so far."""
+        path = self.rows_path
+        return pd.read_csv(path) if path.exists() else pd.DataFrame()
+
+    def write_rows(self, rows: Iterable[dict]) -> pd.DataFrame:
+        """Replace all rows."""
+        self.rows_path.unlink(missing_ok=True)
+        for row in rows:
+            self.append(row)
+        return self.rows()
+
+    def append(self, row: dict) -> None:
+        """Add a row with the date of today."""
+        path = self.rows_path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        frame = pd.DataFrame([{"date": datetime.date.today().isoformat(), **row}])
+        frame.to_csv(path, mode="a", header=not path.exists(), index=False)
+
+    def missing(self, cells: Sequence[dict], redo: bool = False) -> list[dict]:
+        """Return the cells that have no row yet; with ``redo``, forget the rows of all of them."""
+        rows = self.rows()
+        if rows.empty:
+            return list(cells)
+        keys = list(cells[0])
+        wanted = {tuple(cell.values()) for cell in cells}
+        measured = list(rows[keys].itertuples(index=False, name=None))
+        if redo:
+            rows[[key not in wanted for key in measured]].to_csv(self.rows_path, index=False)
+            return list(cells)
+        return [cell for cell in cells if tuple(cell.values()) not in set(measured)]
+
+    def figure(self, figure: Figure, caption: str) -> str:
+        """Save a figure, and return the line that shows it on the page."""
+        path = self.root / "docs" / "_static" / "results" / f"{self.name}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=90)
+        plt.close(figure)
+        return f"![{caption}](_static/results/{self.name}.png)\n\n*{caption}*"
+
+    def section(self, title: str, *parts: str) -> None:
+        """Print the section, and keep it on the page."""
+        text = "\n\n".join([f"`python -m benchmarks.paper {self.name}`", *parts, environment()])
+        print(f"## {title}\n\n{text}")
+        page = self.root / "docs" / "results.md"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        replace_section(page, title, text, HEADING)
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def beside(ours: float, paper: float, digits: int) -> tuple[str, str, str]:
+    """Return a number of the paper, ours, and the difference."""
+    return f"{paper:.{digits}f}", f"{ours:.{digits}f}", f"{ours - paper:+.{digits}f}"
