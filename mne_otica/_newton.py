@@ -41,9 +41,6 @@ SCOUT_SAMPLES_PER_COMPONENT = 50
 # What is polished later, on all samples and components, need not be found exactly.
 SCOUT_TOL_FACTOR = 10
 SEARCH_TOL_FACTOR = 3
-# With fewer samples the transport map is at times the better function: 3000 samples of
-# uniform or discrete sources lose 1 % by a refinement, 10 000 of any kind gain.
-REFINED_FROM = 10_000
 
 
 class _Memory:
@@ -138,7 +135,7 @@ def solve(
     if X.shape[1] >= SCOUTED_FROM * n_scout:
         W = fit.scout(X, W, n_scout, SCOUT_TOL_FACTOR * tol)
     solution = fit.descend_and_escape(X, W, tol)
-    if refined and len(X) > 1 and X.shape[1] >= REFINED_FROM:
+    if refined and len(X) > 1:
         solution = fit.refine(X, solution)
     return replace(solution, n_iter=fit.n_iter, n_evaluations=fit.n_evaluations)
 

@@ -6,13 +6,18 @@ sources, but any other f has its zero at the same place, and differs in the scat
 sample leaves. With f orthogonal to y and scaled such that E[f²] = E[f'], the angle of two
 components has the variance 1 / (N (e_i + e_j)), where
 
-    e = E[f'(y)]² / E[f(y)²].
+    e = E[f'(y)]² / E[f(y)²]
 
-The largest e belongs to the score function of the density, and no estimate on the orthogonal group
-is more precise. Among the sums of given smooth functions b the largest e is that of
-``f = c·b, c = E[b bᵀ]⁻¹ E[b']``, which needs no density and no derivative of one, and stays
-finite where the density has an edge. The functions are cubic splines, and their means come from
-the counts of the samples in bins, so a step costs one pass over the data.
+is the efficiency of f. The largest e belongs to the score function of the density, and no estimate
+on the orthogonal group is more precise. Among the sums of given smooth functions b the largest e
+is that of ``f = c·b, c = E[b bᵀ]⁻¹ E[b']``, which needs no density and no derivative of one, and
+stays finite where the density has an edge.
+
+The functions are cubic splines. Splines that follow the noise of a sample look more efficient
+than they are, by an amount that can be told from the sample. So they are made as smooth as is best
+after taking it off, and a component for which they are not better than its transport map by as
+much again keeps the map. All means come from the counts of the samples in bins: a step costs
+one pass over the data.
 """
 
 from functools import lru_cache
@@ -23,13 +28,23 @@ from scipy.interpolate import BSpline
 
 from mne_otica._objective import Objective
 from mne_otica._rotations import rotation
-from mne_otica.transport import N_BINS, bin_centres, bin_density, bin_positions
+from mne_otica.transport import (
+    N_BINS,
+    bin_centres,
+    bin_density,
+    bin_positions,
+    targets_and_slopes,
+)
 
 N_STEPS = 3  # each with the functions of the components that the last one found
 # Two nearly Gaussian components do not tell their angle: do not turn them by noise.
 MIN_EFFICIENCY = 0.05
 LONGEST_STEP = 0.1  # radians: this is not a search
 SPLINE_DEGREE = 3
+# Weights of the squared third differences of the coefficients, for one sample. The largest
+# leave a function like tanh and its square.
+PENALTIES = (0, 1, 10, 1e2, 1e3, 1e4, 1e5)
+MIN_POWER = 1e-3  # of what a map has beside a straight line; samples of noise show as much
 
 
 def refine(objective: Objective, W: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -51,8 +66,9 @@ def refine(objective: Objective, W: NDArray[np.float64]) -> NDArray[np.float64]:
     for _ in range(N_STEPS):
         tables, efficiency = efficient_functions(objective.counts(W))
         moments = objective.cross_moments(tables.astype(np.float32))
-        information = efficiency[planes[0]] + efficiency[planes[1]]
-        angles = (moments.T - moments)[planes] / np.maximum(information, MIN_EFFICIENCY)
+        curvature = efficiency[planes[0]] + efficiency[planes[1]]
+        curvature = np.maximum(curvature, MIN_EFFICIENCY)
+        angles = (moments.T - moments)[planes] / curvature
         angles *= min(1, LONGEST_STEP / np.abs(angles).max(initial=1e-300))
         W = rotation(angles, planes) @ W
     return W
@@ -73,23 +89,49 @@ def efficient_functions(
     tables : ndarray, shape (n_components, N_BINS)
         The function in each bin, orthogonal to a constant and to the component itself.
     efficiency : ndarray, shape (n_components,)
-        Its e; the Fisher information less one, were the splines rich enough.
+        Its efficiency, which is also its power and its mean slope.
     """
     n_samples = int(counts[0].sum())
-    splines, slopes = _splines(_n_splines(n_samples))
-    trivial = np.stack([np.ones(N_BINS), bin_centres()])
+    maps, map_slopes = targets_and_slopes(counts)
+    y = bin_centres()
     tables, efficiency = np.empty(counts.shape), np.empty(len(counts))
     for row, weights in enumerate(counts / n_samples):
-        gram = (trivial * weights) @ trivial.T
-        trend = np.linalg.solve(gram, (trivial * weights) @ splines.T)
-        functions = splines - trend.T @ trivial
-        mean_slopes = slopes @ weights - trend[1]
-        products = (functions * weights) @ functions.T
-        # Splines where there is no sample, and their sum, which is constant, have no weight.
-        coefficients = np.linalg.pinv(products, rcond=1e-8, hermitian=True) @ mean_slopes
-        tables[row] = coefficients @ functions
-        efficiency[row] = coefficients @ mean_slopes
+        correlation = (maps[row] * y) @ weights
+        table, slope = maps[row] - correlation * y, map_slopes[row] - correlation
+        scale = slope / max(table**2 @ weights, MIN_POWER)
+        tables[row], efficiency[row] = scale * table, scale * slope
+        spline, gain, doubt = _efficient_spline(weights, n_samples)
+        if gain - doubt > efficiency[row]:
+            tables[row], efficiency[row] = spline, gain
     return tables, efficiency
+
+
+def _efficient_spline(
+    weights: NDArray[np.float64], n_samples: int
+) -> tuple[NDArray[np.float64], float, float]:
+    """Return the spline that tells rotations best, its efficiency, and what noise feigned of it."""
+    splines, slopes, roughness = _splines(_n_splines(n_samples))
+    y = bin_centres()
+    trivial = np.stack([np.ones(N_BINS), y])
+    trend = np.linalg.solve((trivial * weights) @ trivial.T, (trivial * weights) @ splines.T)
+    functions = splines - trend.T @ trivial
+    deviations = slopes - functions * y  # a sample's part in the mean slopes
+    mean_slopes = slopes @ weights - trend[1]
+    deviations -= (deviations @ weights)[:, np.newaxis]
+    noise = (deviations * weights) @ deviations.T / n_samples
+    products = (functions * weights) @ functions.T
+    best, best_efficiency, best_doubt = np.zeros(len(splines)), 0.0, 0.0
+    for penalty in PENALTIES:
+        # Splines where there is no sample, and their sum, which is constant, get no weight.
+        penalised = products + penalty / n_samples * roughness
+        inverse = np.linalg.pinv(penalised, rcond=1e-9, hermitian=True)
+        coefficients = inverse @ mean_slopes
+        doubt = np.sum(inverse * noise)
+        slope = max(0, coefficients @ mean_slopes - doubt)
+        scale = slope / (coefficients @ products @ coefficients)
+        if scale * slope > best_efficiency:
+            best, best_efficiency, best_doubt = scale * coefficients, scale * slope, doubt
+    return best @ functions, best_efficiency, best_doubt
 
 
 def _n_splines(n_samples: int) -> int:
@@ -98,11 +140,12 @@ def _n_splines(n_samples: int) -> int:
 
 
 @lru_cache(maxsize=4)
-def _splines(n_splines: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return splines, equally spaced over the bins, and their slopes in units of the signal."""
+def _splines(n_splines: int) -> tuple[NDArray[np.float64], ...]:
+    """Return splines that are equally spaced over the bins, their slopes, and a penalty."""
     edge = [-1.0] * SPLINE_DEGREE
     knots = np.linspace(-1, 1, n_splines - SPLINE_DEGREE + 1)
     knots = np.concatenate([edge, knots, np.negative(edge)])
     spline = BSpline(knots, np.eye(n_splines), SPLINE_DEGREE)
     u = bin_positions()
-    return spline(u).T, spline.derivative()(u).T * bin_density()
+    differences = np.diff(np.eye(n_splines), 3, axis=0)
+    return spline(u).T, spline.derivative()(u).T * bin_density(), differences.T @ differences

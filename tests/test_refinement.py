@@ -73,9 +73,12 @@ def test_refinement_gains_on_every_kind_of_source(regime, gain):
     assert np.mean(errors[True]) <= (1 - gain) * np.mean(errors[False])
 
 
-def test_few_samples_are_not_refined():
-    X, _, _ = simulation.mixture("laplace", 4, 2000, seed=0)
-    assert_allclose(otica(X, refine=True)[1], otica(X, refine=False)[1], rtol=0)
+@pytest.mark.parametrize(("n_samples", "same_as"), [(9_999, False), (10_000, True)])
+def test_few_samples_are_not_refined_unless_asked_for(n_samples, same_as):
+    X, _, _ = simulation.mixture("laplace", 4, n_samples, seed=0)
+    by_itself = otica(X)[1]
+    assert_allclose(by_itself, otica(X, refine=same_as)[1], rtol=0)
+    assert np.abs(by_itself - otica(X, refine=not same_as)[1]).max() > 1e-4
 
 
 def test_refined_matrix_is_orthogonal_and_equivariant():
