@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.ndimage import binary_dilation
 from scipy.signal import butter, find_peaks, peak_widths, sosfiltfilt
 from scipy.stats import kurtosis as _kurtosis
 
@@ -18,6 +19,10 @@ REFRACTORY = 0.25  # s; eyes that flutter faster count once, at the higher peak
 _MIN_HEIGHT = 4.0  # robust standard deviations; below, everything has peaks
 _NOISE = 8.0  # robust standard deviations; the highest peaks of a restless signal
 _SHARE = 0.3  # of the typical height: smaller peaks are another kind of event
+_TOGETHER = 0.4  # s on either side of a blink in which the eyes turn and come back
+_REACH = 0.2  # s on either side of a large deflection that belong to it
+_ROUNDS = 4  # of setting deflections aside
+_LEAST_BETWEEN = 0.2  # share of the samples that have to be left between them
 
 
 @dataclass(frozen=True)
@@ -109,13 +114,35 @@ def robust_scale(x):
     return 1.4826 * np.median(np.abs(x - np.median(x)))
 
 
+def background_scale(x, good, sfreq):
+    """Return the robust standard deviation of a signal between its large deflections.
+
+    Where someone blinks once a second there is hardly a sample that is not part of a blink
+    or of its undershoot, and the median deviation of all samples is that of the blinks. So
+    the deflections are set aside, and what is left is asked again.
+    """
+    scale = robust_scale(x[good]) if good.any() else 0.0
+    reach = int(_REACH * sfreq)
+    for _ in range(_ROUNDS if scale > 0 else 0):
+        large = good & (np.abs(x) > _MIN_HEIGHT * scale)
+        between = good & ~binary_dilation(large, iterations=reach)
+        if between.sum() < _LEAST_BETWEEN * good.sum():
+            break
+        rest = robust_scale(x[between])
+        if not 0 < rest < 0.95 * scale:
+            break
+        scale = rest
+    return scale
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What the time course of one signal says about blinks.
 
     ``peaks`` are fractional samples of the prepared signal, ``typical_peaks`` those whose
     shape is that of the median event; times are in seconds.
-    ``scale`` is the robust standard deviation of the signal between 1 and 10 Hz.
+    ``scale`` is the robust standard deviation of the signal between 1 and 10 Hz, away from
+    its large deflections.
     ``unevenness`` is the robust standard deviation of the widths over their median.
     ``height`` is the median over events in robust standard deviations, ``consistency``
     the median correlation of each event with the median event, ``rebound`` the largest
@@ -147,7 +174,7 @@ class Evidence:
 def evidence(prepared, index):
     """Gather the evidence for one signal, in whichever polarity has the larger events."""
     band = prepared.band[index]
-    scale = robust_scale(band[prepared.good]) if prepared.good.any() else 0.0
+    scale = background_scale(band, prepared.good, prepared.sfreq)
     if not scale > 0:
         return describe(prepared, index, np.array([], dtype=int), 1)
     found = [_find_events(sign * band / scale, prepared) for sign in (1, -1)]
@@ -162,7 +189,7 @@ def describe(prepared, index, peaks, polarity):
     """Describe the given events of one signal; peaks are whole samples."""
     band, slow = polarity * prepared.band[index], polarity * prepared.slow[index]
     good, sfreq = prepared.good, prepared.sfreq
-    scale = robust_scale(band[good]) if good.any() else 0.0
+    scale = background_scale(band, good, sfreq)
     excess = float(_kurtosis(band[good])) if scale > 0 else 0.0
     if not len(peaks):
         none = np.array([])
@@ -336,12 +363,29 @@ def same_map(maps, scale):
     return agreement >= max(0.6, np.median(agreement) - 0.2)
 
 
-def coincidence(peaks, others, tolerance):
-    """Return the share of peaks that have one of the others within the tolerance."""
-    if not len(peaks) or not len(others):
-        return 0.0
-    distance = np.abs(np.asarray(peaks)[:, np.newaxis] - np.asarray(others))
-    return float((distance.min(axis=1) <= tolerance).mean())
+def along(prepared, index, events, blinks):
+    """Return what a signal does at the blinks of another one.
+
+    Height and consistency as in `Evidence`, of whatever is there at the blinks, and the
+    coincidence: the share that is there, beyond chance, of its events and of all the time
+    that it is large, whichever is less.
+    """
+    band, good, sfreq = prepared.band[index], prepared.good, prepared.sfreq
+    scale = background_scale(band, good, sfreq)
+    windows = _cut(band, blinks, _TOGETHER, sfreq)
+    if not scale > 0 or len(windows) < 3:
+        return dict(height=0.0, consistency=np.nan, coincidence=0.0)
+    near = np.zeros(band.size, bool)
+    near[blinks] = True
+    near = binary_dilation(near, iterations=int(_TOGETHER * sfreq))
+    large = good & (np.abs(band) > _MIN_HEIGHT * scale)
+    chance = near[good].mean()
+    share = min(near[samples].mean() if samples.any() else 0.0 for samples in (events, large))
+    return dict(
+        height=float(np.abs(np.median(windows, axis=0)).max() / scale),
+        consistency=_consistency(windows),
+        coincidence=float((share - chance) / max(1 - chance, 0.1)),
+    )
 
 
 def focality(maps):
@@ -376,6 +420,22 @@ def frontality(one_map, expected):
             keep = np.argsort(misfit)[: len(a) - n_out]
         a, b = a[keep], b[keep]
     return _correlation(a, b)
+
+
+def eye_share(one_map, fields):
+    """Return how well eyes that turn in any direction explain a map: a multiple correlation.
+
+    Adjusted for the three directions and the reference, which few channels always fit.
+    """
+    known = np.isfinite(fields).all(axis=1)
+    n = known.sum()
+    if n < 8:
+        return np.nan
+    design = np.c_[fields[known], np.ones(n)]
+    y = one_map[known] - one_map[known].mean()
+    misfit = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
+    unexplained = (misfit @ misfit) / max(y @ y, np.finfo(float).tiny) * (n - 1) / (n - 4)
+    return float(np.sqrt(max(0.0, 1 - unexplained)))
 
 
 def correlations(a, b):

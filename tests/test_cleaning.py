@@ -159,6 +159,16 @@ def test_one_line_per_stage(blinking):
     assert stages == ["Filter", "Fit", "Find", "Evaluate", "Clean"]
 
 
+@pytest.mark.parametrize(("level", "shown"), [("info", True), ("warning", False)])
+def test_the_fit_shows_its_progress_unless_silenced(blinking, capsys, level, shown):
+    sim, _ = blinking
+    filters = list(mne.utils.logger.filters)
+    with mne.utils.catch_logging():
+        clean_raw(sim.raw, verbose=level)
+    assert ("OT-ICA" in capsys.readouterr().err) == shown
+    assert mne.utils.logger.filters == filters
+
+
 def test_result_in_words_and_json(blinking, still):
     for _, cleaned in (blinking, still):
         assert cleaned.verdict in repr(cleaned)

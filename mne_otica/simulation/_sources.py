@@ -92,15 +92,32 @@ def blinks(head, peaks, n_times, sfreq, rng):
     The lid closes in about 0.1 s and opens about twice as slowly, with a smooth turn at
     both ends; height and speed vary from blink to blink.
     """
-    times = np.arange(n_times) / sfreq
     signal = np.zeros(n_times)
     for peak in peaks:
         closing = 0.11 * np.exp(0.12 * rng.standard_normal())
         opening = 2.1 * closing * np.exp(0.12 * rng.standard_normal())
         height = np.exp(0.25 * rng.standard_normal())
-        phase = np.where(times < peak, (times - peak) / closing, (times - peak) / opening)
-        signal += height * np.where(np.abs(phase) < 1, (1 + np.cos(np.pi * phase)) / 2, 0)
+        signal += height * _bump(n_times, sfreq, peak, closing, opening)
     return head.eyes([0, 1, 0.2]), signal[np.newaxis]
+
+
+def rotations(head, peaks, n_times, sfreq, rng):
+    """Return the turn of the eyes with each blink: after it, slower, and of any height."""
+    signal = np.zeros(n_times)
+    for peak in peaks:
+        late, height = (
+            0.06 * np.exp(0.2 * rng.standard_normal()),
+            np.exp(0.5 * rng.standard_normal()),
+        )
+        signal += height * _bump(n_times, sfreq, peak + late, 0.15, 0.3)
+    return head.eyes([0, 0.3, -1]), signal[np.newaxis]
+
+
+def _bump(n_times, sfreq, peak, rise, fall):
+    """Return one smooth deflection of height one."""
+    late = np.arange(n_times) / sfreq - peak
+    phase = late / np.where(late < 0, rise, fall)
+    return np.where(np.abs(phase) < 1, (1 + np.cos(np.pi * phase)) / 2, 0)
 
 
 def saccades(head, n_times, sfreq, rng, amplitude=30e-6):
