@@ -119,13 +119,15 @@ def background_scale(x, good, sfreq):
 
     Where someone blinks once a second there is hardly a sample that is not part of a blink
     or of its undershoot, and the median deviation of all samples is that of the blinks. So
-    the deflections are set aside, and what is left is asked again.
+    the deflections are set aside, and what is left near them is asked again: rest between
+    blinks, but waves between the waves of sleep, which come in trains.
     """
     scale = robust_scale(x[good]) if good.any() else 0.0
     reach = int(_REACH * sfreq)
     for _ in range(_ROUNDS if scale > 0 else 0):
         large = good & (np.abs(x) > _MIN_HEIGHT * scale)
-        between = good & ~binary_dilation(large, iterations=reach)
+        between = good & binary_dilation(large, iterations=5 * reach)
+        between &= ~binary_dilation(large, iterations=reach)
         if between.sum() < _LEAST_BETWEEN * good.sum():
             break
         rest = robust_scale(x[between])

@@ -212,13 +212,14 @@ def noisy(head, n_noisy, n_times, sfreq, rng, amplitude=40e-6):
 
 
 def sleep(head, n_times, sfreq, rng, amplitude=90e-6):
-    """Return K-complexes over the frontal midline, and slow waves around them."""
-    directions = np.array([[0.0, 0.5, 0.85], [-0.35, 0.45, 0.8], [0.35, 0.45, 0.8]])
+    """Return K-complexes over the frontal midline, slow waves around them, and spindles."""
+    directions = np.array([[0.0, 0.5, 0.85], [-0.35, 0.45, 0.8], [0.35, 0.45, 0.8], [0, 0.1, 1]])
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     maps = head.project(head.centre + 0.7 * head.radius * directions, directions)
     maps /= np.abs(maps).max(axis=0)
-    signal = 0.12 * _coloured(3, n_times, sfreq, np.full(3, 2.5), rng)
-    signal *= _envelope(3, n_times, sfreq, rng, freq=0.1)
+    signal = np.zeros((4, n_times))
+    signal[:3] = 0.12 * _coloured(3, n_times, sfreq, np.full(3, 2.5), rng)
+    signal[:3] *= _envelope(3, n_times, sfreq, rng, freq=0.1)
     times = np.arange(n_times) / sfreq
     for at in rng.uniform(1, times[-1] - 1, rng.poisson(times[-1] / 25)):
         late = times - at
@@ -226,4 +227,7 @@ def sleep(head, n_times, sfreq, rng, amplitude=90e-6):
         wave = -np.exp(-0.5 * (late / 0.1 / speed[0]) ** 2)
         wave += 0.7 * np.exp(-0.5 * ((late - 0.4) / 0.18 / speed[1]) ** 2)
         signal[0] += np.exp(0.3 * rng.standard_normal()) * wave
+    for at in rng.uniform(1, times[-1] - 1, rng.poisson(times[-1] / 12)):
+        swell = 0.4 * np.exp(-0.5 * ((times - at) / 0.3) ** 2 + 0.3 * rng.standard_normal())
+        signal[3] += swell * np.cos(2 * np.pi * rng.uniform(11.5, 14.5) * times)
     return maps, amplitude * signal

@@ -130,7 +130,7 @@ def simulate_raw(
     noisy_channels : int
         How many channels have a poor contact: they drift, crackle and jump.
     sleep : bool
-        Whether the subject sleeps: slow waves and K-complexes. Choose ``n_blinks=0`` and
+        Whether the subject sleeps: slow waves, K-complexes and spindles. Choose ``n_blinks=0`` and
         ``saccades=False`` with it.
     line_freq : float | None
         Frequency of the mains hum, or None for none.
