@@ -15,7 +15,7 @@ import mne
 import numpy as np
 
 from benchmarks.results import show
-from mne_otica import ICA, find_bads_blink, locate_blinks
+from mne_otica import clean_raw, find_bads_blink, locate_blinks
 from mne_otica.simulation import simulate_raw
 
 REFERENCES = ("mastoids", "average")
@@ -44,17 +44,6 @@ def design(seed):
     )
 
 
-def fit_ica(raw):
-    """Fit on a filtered copy with no more components than the length allows."""
-    filtered = raw.copy().filter(1.0, 40.0)
-    rank = mne.compute_rank(filtered, rank=None, tol=1e-6, tol_kind="relative")["eeg"]
-    # Twenty samples for each entry of the unmixing matrix.
-    enough = int(np.sqrt(filtered.n_times / 20))
-    ica = ICA(n_components=int(min(rank, enough)), random_state=0)
-    ica.fit(filtered)
-    return ica, filtered
-
-
 @dataclass
 class Outcome:
     """What the rules answered on one recording."""
@@ -78,7 +67,9 @@ def run(seed, nameless=False):
     if settings["sleep"]:
         settings["saccades"] = False
     sim = simulate_raw(**settings)
-    ica, filtered = fit_ica(sim.raw)
+    filtered = sim.raw.copy().filter(1.0, 40.0)
+    ica = clean_raw(sim.raw).ica
+    ica.exclude = []
     truth = None
     if settings["n_blinks"]:
         blink = (sim.raw.get_data() - sim.without_blinks.get_data())[0]
