@@ -133,7 +133,11 @@ def main():
         warnings.simplefilter("ignore")
         found = recordings(args.folder)
         lines = (line for label, raw in found.items() for line in table(label, raw))
-        show("Cleaning beside what MNE offers", lines, args.write)
+        show(
+            "Cleaning beside what MNE offers: `python -m benchmarks.cleaning FOLDER`",
+            lines,
+            args.write,
+        )
 
 
 if __name__ == "__main__":

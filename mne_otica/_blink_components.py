@@ -7,6 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mne_otica import _blink_evidence as ev
+from mne_otica._blink_maps import (
+    correlations,
+    event_maps,
+    eye_share,
+    focality,
+    frontality,
+    same_map,
+)
 from mne_otica._blink_scores import (
     BlinkCandidate,
     BlinkScores,
@@ -59,7 +67,7 @@ def _gather(prepared):
         if one.n_events > 4:
             # Across components a blink looks like the other blinks; the odd drift or movement
             # that this component picked up as well does not, and says nothing of blinks.
-            same = ev.same_map(ev.event_maps(prepared, one.peaks), scales)
+            same = same_map(event_maps(prepared, one.peaks), scales)
             if 0.6 <= same.mean() < 1:
                 peaks = np.round(one.peaks[same]).astype(int)
                 one = ev.describe(prepared, k, peaks, one.polarity)
@@ -93,7 +101,7 @@ def _eog_correlations(inst, signals, ch_name, reject):
     data, bad = read(inst, names, reject)
     eog = ev.prepare(data, inst.info["sfreq"], bad)
     good = eog.good & signals.prepared.good
-    table = ev.correlations(signals.prepared.band[:, good], eog.band[:, good])
+    table = correlations(signals.prepared.band[:, good], eog.band[:, good])
     return np.abs(table).max(axis=1)
 
 
@@ -103,8 +111,8 @@ def _figures(signals, found, one_map, expected, eog):
     reach = np.ptp(one_map) if len(one_map) > 1 else np.abs(one_map).max()
     scale = found.scale * reach
     figures["amplitude"] = found.height * scale if signals.plausible_volts else np.nan
-    figures["frontality"] = ev.frontality(one_map * found.polarity, expected)
-    figures["focality"] = ev.focality(one_map) if len(one_map) >= 4 else np.nan
+    figures["frontality"] = frontality(one_map * found.polarity, expected)
+    figures["focality"] = focality(one_map) if len(one_map) >= 4 else np.nan
     figures["eog_correlation"] = eog
     return figures
 
@@ -180,7 +188,7 @@ def _keep_together(rows, found, prepared, maps, fields, rule):
             reason = f"its events are not at the blinks of component {first.component}"
             others[k] = replace(row, decision="no", reason=reason)
         elif figures["coincidence"] >= 0.5:
-            figures["frontality"] = ev.eye_share(maps[:, c], fields)
+            figures["frontality"] = eye_share(maps[:, c], fields)
             figures["focality"] = row.focality
             others[k] = max(row, _judged(row, figures, rule.threshold), key=lambda r: r.score)
     others.sort(key=_rank)

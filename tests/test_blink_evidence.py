@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from mne_otica import _blink_evidence as ev
+from mne_otica._blink_maps import eye_share, focality, frontality
 from mne_otica._blink_scores import explain, figures_of, score_of, weigh
 from mne_otica._eye_map import eye_fields, eye_map, frontal_channels
 
@@ -99,10 +100,10 @@ def test_eyes_that_turn_explain_their_map_and_a_lobe_does_not():
     rng = np.random.default_rng(0)
     for direction in np.eye(3):
         turned = fields @ direction - 3
-        assert ev.eye_share(turned + 0.05 * rng.standard_normal(len(names)), fields) > 0.9
+        assert eye_share(turned + 0.05 * rng.standard_normal(len(names)), fields) > 0.9
     occipital = np.array([name[0] in "OP" for name in names], float)
-    assert ev.eye_share(occipital, fields) < 0.7
-    assert np.isnan(ev.eye_share(occipital[:6], fields[:6]))
+    assert eye_share(occipital, fields) < 0.7
+    assert np.isnan(eye_share(occipital[:6], fields[:6]))
 
 
 def decay():
@@ -191,7 +192,7 @@ def test_focality_does_not_depend_on_the_reference():
     pop = np.eye(8)[0]
     blink = np.array([1, 0.95, 0.4, 0.4, 0.1, 0.1, 0, 0])
     for one, focal in ((pop, True), (blink, False)):
-        figures = [ev.focality(one), ev.focality(one - one.mean()), ev.focality(-one)]
+        figures = [focality(one), focality(one - one.mean()), focality(-one)]
         np.testing.assert_allclose(figures, figures[0])
         assert (figures[0] > 0.9) == focal
 
@@ -230,9 +231,9 @@ def test_a_pop_on_the_forehead_is_not_a_frontal_map():
     expected = np.linspace(1, -0.1, 20)
     blink = 100 * expected - 20
     blink[15] = 90  # an unmarked bad channel
-    assert ev.frontality(blink, expected) > 0.95
+    assert frontality(blink, expected) > 0.95
     pop = 0.5 * expected
     pop[0] = 100
-    assert ev.focality(pop) > 0.9
-    assert ev.frontality(pop, expected) < 0.7
-    assert np.isnan(ev.frontality(blink[:3], expected[:3]))
+    assert focality(pop) > 0.9
+    assert frontality(pop, expected) < 0.7
+    assert np.isnan(frontality(blink[:3], expected[:3]))
