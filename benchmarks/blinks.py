@@ -1,19 +1,21 @@
-"""Which component holds the blinks? Four rules on simulated recordings with known truth.
+"""Which component holds the blinks? Three rules on simulated recordings with known truth.
 
-Run ``python benchmarks/blinks.py`` for 200 recordings (about ten minutes on two cores), or
-``--n 20`` for a taste. ``--nameless`` hides positions and channel names from the rules.
+Run ``python -m benchmarks.blinks`` for 200 recordings (some twenty minutes on one core), or
+with ``--n 20`` for a taste. ``--keep FILE`` keeps each answer, so that a run that was interrupted
+goes on where it was. ``--nameless`` hides positions and channel names from the rules.
 """
 
 import argparse
-import time
+import json
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import mne
 import numpy as np
 
-from mne_otica.blinks import find_bads_blink, locate_blinks
+from benchmarks.results import show
+from mne_otica import clean_raw, find_bads_blink, locate_blinks
 from mne_otica.simulation import simulate_raw
 
 REFERENCES = ("mastoids", "average")
@@ -42,28 +44,11 @@ def design(seed):
     )
 
 
-def make_ica(n_components):
-    """Return the ICA of this package."""
-    from mne_otica import ICA
-
-    return ICA(n_components=n_components, random_state=0)
-
-
-def fit_ica(raw):
-    """Fit on a filtered copy with no more components than the length allows."""
-    filtered = raw.copy().filter(1.0, 40.0)
-    rank = mne.compute_rank(filtered, rank=None, tol=1e-6, tol_kind="relative")["eeg"]
-    # Twenty samples for each entry of the unmixing matrix.
-    enough = int(np.sqrt(filtered.n_times / 20))
-    ica = make_ica(int(min(rank, enough)))
-    ica.fit(filtered)
-    return ica, filtered
-
-
 @dataclass
 class Outcome:
     """What the rules answered on one recording."""
 
+    seed: int
     settings: dict
     truth: int | None
     answers: dict
@@ -82,7 +67,9 @@ def run(seed, nameless=False):
     if settings["sleep"]:
         settings["saccades"] = False
     sim = simulate_raw(**settings)
-    ica, filtered = fit_ica(sim.raw)
+    filtered = sim.raw.copy().filter(1.0, 40.0)
+    ica = clean_raw(sim.raw).ica
+    ica.exclude = []
     truth = None
     if settings["n_blinks"]:
         blink = (sim.raw.get_data() - sim.without_blinks.get_data())[0]
@@ -95,14 +82,16 @@ def run(seed, nameless=False):
     indices, scores = find_bads_blink(asked_ica, asked)
     times = locate_blinks(asked, ica=asked_ica).events[:, 0]
     by_kurtosis, _ = find_bads_blink(asked_ica, asked, strategy="max_kurtosis")
+    by_channel, _ = ica.find_bads_eog(filtered, ch_name="Fp1")
     answers = {
         "this package": indices,
         "highest kurtosis": by_kurtosis,
-        "find_bads_eog, frontal channel": ica.find_bads_eog(filtered, ch_name="Fp1")[0],
+        "find_bads_eog, frontal channel": [int(k) for k in by_channel],
     }
     found, extra = compare_times(times, sim.blink_events[:, 0], 0.1 * sim.raw.info["sfreq"])
     brain, rest = recovery(sim, ica, indices)
     return Outcome(
+        seed,
         settings,
         truth,
         answers,
@@ -155,7 +144,7 @@ def recovery(sim, ica, indices):
 
 
 def report(outcomes):
-    """Return the table and the sentences below it, in Markdown."""
+    """Return the lines of the table and of what is below it, in Markdown."""
     with_blinks = [o for o in outcomes if o.truth is not None]
     without = [o for o in outcomes if o.truth is None]
     lines = [f"{len(with_blinks)} recordings with blinks, {len(without)} without.", ""]
@@ -188,7 +177,43 @@ def report(outcomes):
         f"{figures['extra'].mean():.1%} extra; {false:.1%} of the recordings without blinks "
         "have any.",
     ]
-    return "\n".join(lines)
+    wrong = [o for o in outcomes if o.answers["this package"][:1] != truth_of(o)]
+    for o in wrong:
+        lines += ["", f"Not right: seed {o.seed}, {describe(o)}"]
+    return lines
+
+
+def truth_of(outcome):
+    """Return the right answer."""
+    return [] if outcome.truth is None else [outcome.truth]
+
+
+def describe(outcome):
+    """Return the recording and the answer in words."""
+    s = outcome.settings
+    return (
+        f"{s['channels']} channels, {s['duration']:.0f} s, {s['n_blinks']} blinks of "
+        f"{1e6 * s['blink_amplitude']:.0f} uV; answer {outcome.answers['this package']}, truth "
+        f"{truth_of(outcome)}, {outcome.verdict}: {outcome.best}."
+    )
+
+
+def run_all(seeds, nameless, keep):
+    """Run those seeds that are not kept yet, and return the outcomes of all."""
+    known = {}
+    if keep is not None and keep.exists():
+        kept = (json.loads(line) for line in keep.read_text().splitlines())
+        known = {one["seed"]: Outcome(**one) for one in kept}
+    for seed in seeds:
+        if seed in known:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # non-convergence of the shortest recordings
+            known[seed] = run(seed, nameless)
+        if keep is not None:
+            with keep.open("a") as file:
+                file.write(json.dumps(asdict(known[seed])) + "\n")
+    return [known[seed] for seed in seeds]
 
 
 def main():
@@ -196,25 +221,14 @@ def main():
     parser.add_argument("--n", type=int, default=200, help="number of recordings")
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--nameless", action="store_true", help="hide the geometry")
-    parser.add_argument("--out", type=Path, help="write the table to this file as well")
-    parser.add_argument("--show", action="store_true", help="list the failures")
+    parser.add_argument("--keep", type=Path, help="file that keeps the answers")
+    parser.add_argument("--write", action="store_true", help="keep the table in RESULTS.md")
     args = parser.parse_args()
     mne.set_log_level("ERROR")
-    start = time.time()
-    outcomes = []
-    for seed in range(args.first, args.first + args.n):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # non-convergence of the shortest recordings
-            outcomes.append(run(seed, args.nameless))
-        one = outcomes[-1]
-        answer = one.answers["this package"][:1]
-        if args.show and answer != ([] if one.truth is None else [one.truth]):
-            print(seed, one.settings, "truth", one.truth, one.answers, one.verdict, one.best)
-    text = report(outcomes)
-    print(text)
-    print(f"\n{time.time() - start:.0f} s.")
-    if args.out is not None:
-        args.out.write_text(text + "\n", encoding="utf-8")
+    seeds = range(args.first, args.first + args.n)
+    outcomes = run_all(seeds, args.nameless, args.keep)
+    title = "Blinks" + (", geometry hidden" if args.nameless else "")
+    show(f"{title}: seeds {seeds[0]} to {seeds[-1]}", report(outcomes), args.write)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Benefit and harm of clean_raw beside what MNE offers, on two real recordings.
 
-Run ``python benchmarks/cleaning.py FOLDER``, where FOLDER holds ``eeglab_data.set``; without it
+Run ``python -m benchmarks.cleaning FOLDER``, where FOLDER holds ``eeglab_data.set``; without it
 only the shipped recording is used. The other methods are told which channel is the EOG;
 clean_raw gets it for the times of blinks only.
 """
@@ -14,6 +14,7 @@ import mne
 import numpy as np
 from mne.preprocessing import EOGRegression, compute_proj_eog
 
+from benchmarks.results import show
 from mne_otica import clean_raw, datasets, find_blink_events, preservation, rms_reduction
 
 
@@ -102,34 +103,41 @@ def row(name, raw, events, clean, n_components):
 
 
 def table(label, raw):
+    """Yield the lines of the table of one recording."""
     events = find_blink_events(raw)
     n_components = clean_raw(raw).ica.n_components_
-    lines = [
-        f"{label}: {len(events)} blinks, {n_components} components for ICA",
-        "",
+    yield f"{label}: {len(events)} blinks, {n_components} components for ICA"
+    yield ""
+    yield (
         "| method | removed, five channels | removed, all | RMS elsewhere | difference elsewhere "
-        "| alpha elsewhere | seconds |",
-        "|---|---|---|---|---|---|---|",
-    ]
+        "| alpha elsewhere | seconds |"
+    )
+    yield "|---|---|---|---|---|---|---|"
     for name, clean in METHODS.items():
         try:
-            lines.append(row(name, raw, events, clean, n_components))
+            yield row(name, raw, events, clean, n_components)
         except ImportError as error:
-            lines.append(f"| {name} | not installed: {error.name} | | | | | |")
+            yield f"| {name} | not installed: {error.name} | | | | | |"
         except (RuntimeError, ValueError) as error:
-            lines.append(f"| {name} | failed: {str(error).splitlines()[0]} | | | | | |")
-    return "\n".join(lines)
+            yield f"| {name} | failed: {str(error).splitlines()[0]} | | | | | |"
+    yield ""
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", help="where eeglab_data.set is")
+    parser.add_argument("--write", action="store_true", help="keep the tables in RESULTS.md")
     args = parser.parse_args()
     mne.set_log_level("ERROR")
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        for label, raw in recordings(args.folder).items():
-            print(table(label, raw), end="\n\n")
+        found = recordings(args.folder)
+        lines = (line for label, raw in found.items() for line in table(label, raw))
+        show(
+            "Cleaning beside what MNE offers: `python -m benchmarks.cleaning FOLDER`",
+            lines,
+            args.write,
+        )
 
 
 if __name__ == "__main__":

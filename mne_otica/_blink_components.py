@@ -7,6 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mne_otica import _blink_evidence as ev
+from mne_otica._blink_maps import (
+    correlations,
+    event_maps,
+    eye_share,
+    focality,
+    frontality,
+    same_map,
+)
 from mne_otica._blink_scores import (
     BlinkCandidate,
     BlinkScores,
@@ -16,7 +24,7 @@ from mne_otica._blink_scores import (
     weigh,
 )
 from mne_otica._blink_signals import Signals, check_names, eog_names, read
-from mne_otica._eye_map import eye_map, has_front
+from mne_otica._eye_map import eye_fields, eye_map, has_front
 
 ACCEPT = 0.7  # the least score of a blink component
 _DOUBT = 0.4  # the least score of one that might be
@@ -36,12 +44,17 @@ def judge(ica, inst, rule, ch_name, reject):
     """Return the events of each component and the table of candidates."""
     signals = Signals.of_components(ica, inst, reject)
     found = _gather(signals.prepared)
-    maps, expected, geometry = _component_maps(ica, inst.info)
+    maps, names = _component_maps(ica)
+    expected, geometry = eye_map(inst.info, names)
+    if not has_front(expected):
+        # Where no electrode is near the eyes, a map cannot speak for or against them.
+        expected = np.full(len(names), np.nan)
+    fields = np.where(np.isnan(expected)[:, np.newaxis], np.nan, eye_fields(inst.info, names))
     eog = _eog_correlations(inst, signals, ch_name, reject)
     if rule.strategy == "max_kurtosis":
         return found, _by_kurtosis(signals, found, maps, expected, geometry, eog)
     rows = _judge_each(signals, found, maps, expected, eog, rule.threshold)
-    rows = _keep_together(rows, found, signals.prepared, rule.max_components)
+    rows = _keep_together(rows, found, signals.prepared, maps, fields, rule)
     return found, _table(rows, len(found), geometry)
 
 
@@ -54,7 +67,7 @@ def _gather(prepared):
         if one.n_events > 4:
             # Across components a blink looks like the other blinks; the odd drift or movement
             # that this component picked up as well does not, and says nothing of blinks.
-            same = ev.same_map(ev.event_maps(prepared, one.peaks), scales)
+            same = same_map(event_maps(prepared, one.peaks), scales)
             if 0.6 <= same.mean() < 1:
                 peaks = np.round(one.peaks[same]).astype(int)
                 one = ev.describe(prepared, k, peaks, one.polarity)
@@ -62,16 +75,10 @@ def _gather(prepared):
     return found
 
 
-def _component_maps(ica, info):
-    """Return the maps over EEG channels, the map of a blink there, and its origin."""
-    kinds = np.array(ica.get_channel_types())
-    maps = maps_in_volts(ica)[kinds == "eeg"]
-    names = [ch for ch, kind in zip(ica.ch_names, kinds, strict=True) if kind == "eeg"]
-    expected, geometry = eye_map(info, names)
-    if not has_front(expected):
-        # Where no electrode is near the eyes, a map cannot speak for or against them.
-        expected = np.full(len(names), np.nan)
-    return maps, expected, geometry
+def _component_maps(ica):
+    """Return the maps over EEG channels, and the names of these."""
+    is_eeg = np.array(ica.get_channel_types()) == "eeg"
+    return maps_in_volts(ica)[is_eeg], list(np.array(ica.ch_names)[is_eeg])
 
 
 def maps_in_volts(ica):
@@ -94,7 +101,7 @@ def _eog_correlations(inst, signals, ch_name, reject):
     data, bad = read(inst, names, reject)
     eog = ev.prepare(data, inst.info["sfreq"], bad)
     good = eog.good & signals.prepared.good
-    table = ev.correlations(signals.prepared.band[:, good], eog.band[:, good])
+    table = correlations(signals.prepared.band[:, good], eog.band[:, good])
     return np.abs(table).max(axis=1)
 
 
@@ -104,21 +111,32 @@ def _figures(signals, found, one_map, expected, eog):
     reach = np.ptp(one_map) if len(one_map) > 1 else np.abs(one_map).max()
     scale = found.scale * reach
     figures["amplitude"] = found.height * scale if signals.plausible_volts else np.nan
-    figures["frontality"] = ev.frontality(one_map * found.polarity, expected)
-    figures["focality"] = ev.focality(one_map) if len(one_map) >= 4 else np.nan
+    figures["frontality"] = frontality(one_map * found.polarity, expected)
+    figures["focality"] = focality(one_map) if len(one_map) >= 4 else np.nan
     figures["eog_correlation"] = eog
     return figures
 
 
-def _row(component, found, figures, score, decision, reason):
+def _judge_each(signals, found, maps, expected, eog, threshold):
+    """Judge each component that passes the gate by itself, best first."""
+    rows = []
+    for k, one in enumerate(found):
+        if one.kurtosis >= _GATE and one.n_events:
+            figures = _figures(signals, one, maps[:, k], expected, eog[k])
+            rows.append(_judged(_row(k, one, figures), figures, threshold))
+    return sorted(rows, key=_rank)
+
+
+def _row(component, found, figures):
+    """Return the row of a component that is not judged yet."""
     return BlinkCandidate(
         component=component,
         kurtosis=found.kurtosis,
         events=found.n_events,
         polarity=found.polarity,
-        score=score,
-        decision=decision,
-        reason=reason,
+        score=0.0,
+        decision="no",
+        reason="",
         **{
             name: float(figures[name])
             for name in (
@@ -129,20 +147,18 @@ def _row(component, found, figures, score, decision, reason):
     )
 
 
-def _judge_each(signals, found, maps, expected, eog, threshold):
-    """Judge each component that passes the gate by itself, best first."""
-    rows = []
-    for k, one in enumerate(found):
-        if one.kurtosis < _GATE or not one.n_events:
-            continue
-        figures = _figures(signals, one, maps[:, k], expected, eog[k])
-        points = weigh(figures)
-        score = score_of(points)
-        doubt = min(_DOUBT, threshold)
-        decision = "blink" if score >= threshold else "unsure" if score >= doubt else "no"
-        reason = explain(figures, points, decision == "blink")
-        rows.append(_row(k, one, figures, score, decision, reason))
-    return sorted(rows, key=_rank)
+def _judged(row, figures, threshold):
+    """Return the row with the score, the decision and the reason that figures come to."""
+    points = weigh(figures)
+    score = score_of(points)
+    doubt = min(_DOUBT, threshold)
+    decision = "blink" if score >= threshold else "unsure" if score >= doubt else "no"
+    return replace(
+        row,
+        score=score,
+        decision=decision,
+        reason=explain(figures, points, decision == "blink"),
+    )
 
 
 def _rank(row):
@@ -154,24 +170,33 @@ def _rank(row):
     return 0, -odds * row.events * size
 
 
-def _keep_together(rows, found, prepared, max_components):
-    """Keep the best component, and further ones only where they blink along with it."""
-    out, kept = [], []
-    for row in rows:
-        if row.decision == "blink" and kept:
-            first = found[kept[0]].peaks
-            mine = found[row.component].peaks
-            shared = ev.coincidence(mine, first, 0.1 * prepared.sfreq)
-            if shared < 0.5:
-                reason = f"only {shared:.0%} of its events are at the blinks of {kept[0]}"
-                row = replace(row, decision="no", reason=reason)
-            elif len(kept) >= max_components:
-                reason = f"max_components ({max_components}) is reached"
-                row = replace(row, decision="no", reason=reason)
-        if row.decision == "blink":
-            kept.append(row.component)
-        out.append(row)
-    return out
+def _keep_together(rows, found, prepared, maps, fields, rule):
+    """Keep the best component, and further ones only where they blink along with it.
+
+    The eyes turn while the lid is closed, and a fit may split what the lid does. Either gives
+    components whose course is not that of a lid, but which are large when it closes and at
+    no other time, with a map of the eyes.
+    """
+    if not rows or rows[0].decision != "blink":
+        return rows
+    first, *others = rows
+    blinks = np.round(found[first.component].peaks).astype(int)
+    for k, row in enumerate(others):
+        c = row.component
+        figures = ev.along(prepared, c, np.round(found[c].peaks).astype(int), blinks)
+        if row.decision == "blink" and figures["coincidence"] < 0.5:
+            reason = f"its events are not at the blinks of component {first.component}"
+            others[k] = replace(row, decision="no", reason=reason)
+        elif figures["coincidence"] >= 0.5:
+            figures["frontality"] = eye_share(maps[:, c], fields)
+            figures["focality"] = row.focality
+            others[k] = max(row, _judged(row, figures, rule.threshold), key=lambda r: r.score)
+    others.sort(key=_rank)
+    for k, row in enumerate(others):
+        if row.decision == "blink" and k + 2 > rule.max_components:
+            reason = f"max_components ({rule.max_components}) is reached"
+            others[k] = replace(row, decision="no", reason=reason)
+    return [first, *others]
 
 
 def _table(rows, n_components, geometry):
@@ -192,8 +217,11 @@ def _by_kurtosis(signals, found, maps, expected, geometry, eog):
     rows = []
     for k in np.argsort(-values):
         figures = _figures(signals, found[k], maps[:, k], expected, eog[k])
-        decision = "blink" if k == top else "no"
-        reason = "has the highest kurtosis" if k == top else "its kurtosis is not the highest"
-        row = _row(int(k), found[k], figures, float(values[k]), decision, reason)
-        rows.append(replace(row, kurtosis=float(values[k])))
+        value = float(values[k])
+        row = replace(_row(int(k), found[k], figures), kurtosis=value, score=value)
+        if k == top:
+            row = replace(row, decision="blink", reason="has the highest kurtosis")
+        else:
+            row = replace(row, reason="its kurtosis is not the highest")
+        rows.append(row)
     return BlinkScores("blink", values, tuple(rows), geometry, "max_kurtosis")

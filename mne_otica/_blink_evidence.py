@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.ndimage import binary_dilation
 from scipy.signal import butter, find_peaks, peak_widths, sosfiltfilt
 from scipy.stats import kurtosis as _kurtosis
 
@@ -18,6 +19,10 @@ REFRACTORY = 0.25  # s; eyes that flutter faster count once, at the higher peak
 _MIN_HEIGHT = 4.0  # robust standard deviations; below, everything has peaks
 _NOISE = 8.0  # robust standard deviations; the highest peaks of a restless signal
 _SHARE = 0.3  # of the typical height: smaller peaks are another kind of event
+_TOGETHER = 0.4  # s on either side of a blink in which the eyes turn and come back
+_REACH = 0.2  # s on either side of a large deflection that belong to it
+_ROUNDS = 4  # of setting deflections aside
+_LEAST_BETWEEN = 0.2  # share of the samples that have to be left between them
 
 
 @dataclass(frozen=True)
@@ -109,13 +114,37 @@ def robust_scale(x):
     return 1.4826 * np.median(np.abs(x - np.median(x)))
 
 
+def background_scale(x, good, sfreq):
+    """Return the robust standard deviation of a signal between its large deflections.
+
+    Where someone blinks once a second there is hardly a sample that is not part of a blink
+    or of its undershoot, and the median deviation of all samples is that of the blinks. So
+    the deflections are set aside, and what is left near them is asked again: rest between
+    blinks, but waves between the waves of sleep, which come in trains.
+    """
+    scale = robust_scale(x[good]) if good.any() else 0.0
+    reach = int(_REACH * sfreq)
+    for _ in range(_ROUNDS if scale > 0 else 0):
+        large = good & (np.abs(x) > _MIN_HEIGHT * scale)
+        between = good & binary_dilation(large, iterations=5 * reach)
+        between &= ~binary_dilation(large, iterations=reach)
+        if between.sum() < _LEAST_BETWEEN * good.sum():
+            break
+        rest = robust_scale(x[between])
+        if not 0 < rest < 0.95 * scale:
+            break
+        scale = rest
+    return scale
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What the time course of one signal says about blinks.
 
     ``peaks`` are fractional samples of the prepared signal, ``typical_peaks`` those whose
     shape is that of the median event; times are in seconds.
-    ``scale`` is the robust standard deviation of the signal between 1 and 10 Hz.
+    ``scale`` is the robust standard deviation of the signal between 1 and 10 Hz, away from
+    its large deflections.
     ``unevenness`` is the robust standard deviation of the widths over their median.
     ``height`` is the median over events in robust standard deviations, ``consistency``
     the median correlation of each event with the median event, ``rebound`` the largest
@@ -147,7 +176,7 @@ class Evidence:
 def evidence(prepared, index):
     """Gather the evidence for one signal, in whichever polarity has the larger events."""
     band = prepared.band[index]
-    scale = robust_scale(band[prepared.good]) if prepared.good.any() else 0.0
+    scale = background_scale(band, prepared.good, prepared.sfreq)
     if not scale > 0:
         return describe(prepared, index, np.array([], dtype=int), 1)
     found = [_find_events(sign * band / scale, prepared) for sign in (1, -1)]
@@ -162,7 +191,7 @@ def describe(prepared, index, peaks, polarity):
     """Describe the given events of one signal; peaks are whole samples."""
     band, slow = polarity * prepared.band[index], polarity * prepared.slow[index]
     good, sfreq = prepared.good, prepared.sfreq
-    scale = robust_scale(band[good]) if good.any() else 0.0
+    scale = background_scale(band, good, sfreq)
     excess = float(_kurtosis(band[good])) if scale > 0 else 0.0
     if not len(peaks):
         none = np.array([])
@@ -260,11 +289,12 @@ def _consistency(windows):
     for k, window in enumerate(windows):
         # With many events each weighs little, and the median of all will do.
         rest = windows if len(windows) > 20 else np.delete(windows, k, axis=0)
-        correlations.append(_correlation(window, np.median(rest, axis=0)))
+        correlations.append(correlation(window, np.median(rest, axis=0)))
     return float(np.median(correlations))
 
 
-def _correlation(a, b):
+def correlation(a, b):
+    """Return the correlation of two signals, 0 where one of them is constant."""
     a, b = a - a.mean(), b - b.mean()
     norm = np.sqrt((a @ a) * (b @ b))
     return float(a @ b / norm) if norm > 0 else 0.0
@@ -313,73 +343,31 @@ def _alike(x, peaks, widths, sfreq, least=0.35):
     if len(windows) < 3:
         return np.ones(len(windows), bool)
     median = np.median(windows, axis=0)
-    shape = np.array([_correlation(window, median) >= least for window in windows])
+    shape = np.array([correlation(window, median) >= least for window in windows])
     ratio = widths / np.median(widths)
     return shape & (ratio > 0.5) & (ratio < 2)
 
 
-def event_maps(prepared, peaks):
-    """Return the map of each event: all signals at its peak."""
-    at = np.round(peaks).astype(int)
-    return prepared.band[:, np.clip(at, 0, prepared.band.shape[1] - 1)]
+def along(prepared, index, events, blinks):
+    """Return what a signal does at the blinks of another one.
 
-
-def same_map(maps, scale):
-    """Tell which events have the map of the median event, channels weighed by quietness."""
-    quiet = np.where(scale > 0, scale, np.inf)
-    weighed = maps / quiet[:, np.newaxis]
-    weighed = weighed / np.maximum(np.linalg.norm(weighed, axis=0), np.finfo(float).tiny)
-    median = np.median(weighed, axis=1)
-    median /= max(np.linalg.norm(median), np.finfo(float).tiny)
-    agreement = weighed.T @ median
-    # Noise lowers the agreement of all events, so the bound moves with it.
-    return agreement >= max(0.6, np.median(agreement) - 0.2)
-
-
-def coincidence(peaks, others, tolerance):
-    """Return the share of peaks that have one of the others within the tolerance."""
-    if not len(peaks) or not len(others):
-        return 0.0
-    distance = np.abs(np.asarray(peaks)[:, np.newaxis] - np.asarray(others))
-    return float((distance.min(axis=1) <= tolerance).mean())
-
-
-def focality(maps):
-    """Return how much of each map is one channel's alone, from 0 to 1.
-
-    One minus the second largest value over the largest, once the median over channels,
-    which a reference moves, is taken off.
+    Height and consistency as in `Evidence`, of whatever is there at the blinks, and the
+    coincidence: the share that is there, beyond chance, of its events and of all the time
+    that it is large, whichever is less.
     """
-    size = np.sort(np.abs(maps - np.median(maps, axis=0)), axis=0)
-    top = np.maximum(size[-1], np.finfo(float).tiny)
-    return 1 - size[-2] / top
-
-
-def frontality(one_map, expected):
-    """Return the correlation of a map with a blink's, where the latter is known.
-
-    With enough channels the worst tenth is left out: unmarked bad channels.
-    """
-    known = np.isfinite(expected)
-    if known.sum() < 4:
-        return np.nan
-    a, b = one_map[known], expected[known]
-    # Not where one channel is nearly the whole map: without it the rest would be judged.
-    n_out = len(a) // 10 if focality(a) < 0.7 else 0
-    if n_out:
-        keep = np.arange(len(a))
-        for _ in range(3):
-            # Fit a line, set aside what fits it worst, and fit again to the rest.
-            x, y = b[keep] - b[keep].mean(), a[keep] - a[keep].mean()
-            slope = x @ y / max(x @ x, np.finfo(float).tiny)
-            misfit = np.abs(a - a[keep].mean() - slope * (b - b[keep].mean()))
-            keep = np.argsort(misfit)[: len(a) - n_out]
-        a, b = a[keep], b[keep]
-    return _correlation(a, b)
-
-
-def correlations(a, b):
-    """Return the correlation of each row of one array with each row of another."""
-    a, b = (x - x.mean(axis=1, keepdims=True) for x in (a, b))
-    norms = np.outer(np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1))
-    return np.divide(a @ b.T, norms, out=np.zeros_like(norms), where=norms > 0)
+    band, good, sfreq = prepared.band[index], prepared.good, prepared.sfreq
+    scale = background_scale(band, good, sfreq)
+    windows = _cut(band, blinks, _TOGETHER, sfreq)
+    if not scale > 0 or len(windows) < 3:
+        return dict(height=0.0, consistency=np.nan, coincidence=0.0)
+    near = np.zeros(band.size, bool)
+    near[blinks] = True
+    near = binary_dilation(near, iterations=int(_TOGETHER * sfreq))
+    large = good & (np.abs(band) > _MIN_HEIGHT * scale)
+    chance = near[good].mean()
+    share = min(near[samples].mean() if samples.any() else 0.0 for samples in (events, large))
+    return dict(
+        height=float(np.abs(np.median(windows, axis=0)).max() / scale),
+        consistency=_consistency(windows),
+        coincidence=float((share - chance) / max(1 - chance, 0.1)),
+    )

@@ -44,6 +44,9 @@ POINTS = {
     # Absolute correlation. A horizontal EOG knows nothing of blinks, so never against; an
     # EOG sees frontal brain waves too, so never enough by itself.
     "eog_correlation": ((0.4, 0), (0.6, 0.5), (0.85, 1.5)),
+    # Share of the large deflections that are at the blinks of another component, beyond
+    # chance: what else happens when the lid closes, and never otherwise?
+    "coincidence": ((0.5, 0), (0.75, 2), (0.95, 4)),
 }
 _PRIOR = -1.0  # of twenty components, one or none is a blink's
 _NO_GEOMETRY = -1.2  # where no map can tell, the time course has to be clearer
@@ -70,6 +73,7 @@ _FOR = {
     "frontality": "the map of the eyes (r = {:.2f})",
     "eog_correlation": "agreement with the EOG (r = {:.2f})",
     "recurrence": "events that recur",
+    "coincidence": "its large deflections at the blinks of the best ({:.0%} beyond chance)",
 }
 _UNIT = {"width": 1e3, "amplitude": 1e6}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mne_otica import _blink_evidence as ev
+from mne_otica._blink_maps import event_maps, focality, frontality, same_map
 from mne_otica._blink_scores import figures_of, score_of, weigh
 from mne_otica._blink_signals import eog_names
 from mne_otica._eye_map import eye_map, frontal_channels, has_front
@@ -66,16 +67,16 @@ def with_one_map(signals, peaks):
         return peaks
     prepared = signals.prepared
     scales = np.array([ev.robust_scale(row[prepared.good]) for row in prepared.band])
-    return peaks[ev.same_map(ev.event_maps(prepared, peaks), scales)]
+    return peaks[same_map(event_maps(prepared, peaks), scales)]
 
 
 def _events(signals, one, expected, scales):
     """Return the score, the evidence and the event maps of one prepared signal."""
     found = ev.evidence(one, 0)
-    maps = ev.event_maps(signals.prepared, found.peaks)
+    maps = event_maps(signals.prepared, found.peaks)
     if found.n_events and len(maps) >= 4:
         # A blink has the map of the other blinks; a pop or a movement has its own.
-        keep = ev.same_map(maps, scales)
+        keep = same_map(maps, scales)
         whole = np.round(found.peaks[keep]).astype(int)
         found = ev.describe(one, 0, whole, found.polarity)
         maps = maps[:, keep]
@@ -86,7 +87,7 @@ def _events(signals, one, expected, scales):
     if signals.plausible_volts:
         figures["amplitude"] = found.height * found.scale
     if len(one_map) >= 4:
-        figures["frontality"] = ev.frontality(one_map, expected)
+        figures["frontality"] = frontality(one_map, expected)
         # A noisy channel is large at any time; what counts is how far it leaves its noise.
-        figures["focality"] = ev.focality(one_map[scales > 0] / scales[scales > 0])
+        figures["focality"] = focality(one_map[scales > 0] / scales[scales > 0])
     return score_of(weigh(figures)), found, maps

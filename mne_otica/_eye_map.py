@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import mne
 import numpy as np
@@ -36,15 +37,37 @@ def eye_map(info, ch_names):
     source : "positions" | "names" | "none"
         Where the geometry came from.
     """
+    positions, known = _positions(info, ch_names)
+    if known.any():
+        values = np.full(len(ch_names), np.nan)
+        values[known] = _blink_potential(_fields(positions[known]))
+        return values, "positions"
+    values = np.array([_of_name(name, _blink_potential) for name in ch_names])
+    return values, "names" if np.isfinite(values).any() else "none"
+
+
+def eye_fields(info, ch_names):
+    """Predict the maps of eyes that turn to the right, ahead and up, like `eye_map`.
+
+    Returns
+    -------
+    fields : ndarray, shape (n_channels, 3)
+        One column per direction; NaN where nothing is known.
+    """
+    positions, known = _positions(info, ch_names)
+    if known.any():
+        fields = np.full((len(ch_names), 3), np.nan)
+        fields[known] = _fields(positions[known])
+        return fields
+    return np.array([_of_name(name, np.asarray) * np.ones(3) for name in ch_names])
+
+
+def _positions(info, ch_names):
+    """Return the positions, and which are known; none are where there are too few."""
     chs = [info["chs"][info["ch_names"].index(name)] for name in ch_names]
     positions = np.array([ch["loc"][:3] for ch in chs], dtype=float).reshape(-1, 3)
     known = np.isfinite(positions).all(axis=1) & (np.abs(positions).max(axis=1) > 0)
-    if known.any() and known.sum() >= min(4, len(ch_names)):
-        values = np.full(len(ch_names), np.nan)
-        values[known] = _blink_potential(positions[known])
-        return values, "positions"
-    values = np.array([_value_of_name(name) for name in ch_names])
-    return values, "names" if np.isfinite(values).any() else "none"
+    return positions, known & (known.sum() >= min(4, len(ch_names)))
 
 
 def has_front(values):
@@ -60,21 +83,25 @@ def frontal_channels(values):
     return np.flatnonzero(np.nan_to_num(values, nan=-np.inf) >= 0.6 * best)
 
 
-def _blink_potential(positions):
-    """Return the potential of two current dipoles in the eyes, relative to Fpz."""
-    centre, radius = _fit_sphere(positions)
-    unit = (positions - centre) / radius
+def _blink_potential(fields):
+    """Return the potential of a blink relative to Fpz."""
     # Fpz lies at 90 degrees from the axis on every montage, on the brow.
-    fpz = np.array([[0.0, 0.99, -0.05]])
+    fpz = _field(np.array([[0.0, 0.99, -0.05]]))[0]
     # Closer to the eye than the brow the prediction grows without bound; a real lid is wide.
-    return np.clip(_field(unit) / _field(fpz), -1.0, 1.0)
+    return np.clip(fields @ _UP_AND_FORWARD / (fpz @ _UP_AND_FORWARD), -1.0, 1.0)
+
+
+def _fields(positions):
+    """Return the potential of dipoles in both eyes for each direction, (n_channels, 3)."""
+    centre, radius = _fit_sphere(positions)
+    return _field((positions - centre) / radius)
 
 
 def _field(unit):
     """Return the sum of both dipoles' potential in an unbounded medium."""
     away = unit[:, np.newaxis] - _EYES
-    distance = np.maximum(np.linalg.norm(away, axis=2), 0.2)
-    return (away @ _UP_AND_FORWARD / distance**3).sum(axis=1)
+    distance = np.maximum(np.linalg.norm(away, axis=2, keepdims=True), 0.2)
+    return (away / distance**3).sum(axis=1)
 
 
 def _fit_sphere(positions):
@@ -96,22 +123,26 @@ def _fit_sphere(positions):
     return np.zeros(3), np.median(np.linalg.norm(positions, axis=1))
 
 
-_standard = {}
+@cache
+def _standard():
+    """Return the fields of both eyes at the names of the 10-05 system."""
+    builtin = mne.channels.get_builtin_montages()
+    # MNE 1.13 renamed the montage; older versions know only the old name.
+    montage = mne.channels.make_standard_montage(
+        "colin27_1005" if "colin27_1005" in builtin else "standard_1005"
+    )
+    info = mne.create_info(montage.ch_names, 100.0, "eeg")
+    info.set_montage(montage)
+    fields = _fields(np.array([ch["loc"][:3] for ch in info["chs"]]))
+    return dict(zip(map(str.upper, montage.ch_names), fields, strict=True))
 
 
-def _value_of_name(name):
-    """Return the blink's potential at a 10-05 name, as clinics write it, else NaN."""
-    if not _standard:
-        builtin = mne.channels.get_builtin_montages()
-        # MNE 1.13 renamed the montage; older versions know only the old name.
-        montage = mne.channels.make_standard_montage(
-            "colin27_1005" if "colin27_1005" in builtin else "standard_1005"
-        )
-        info = mne.create_info(montage.ch_names, 100.0, "eeg")
-        info.set_montage(montage)
-        values = _blink_potential(np.array([ch["loc"][:3] for ch in info["chs"]]))
-        _standard.update((key.upper(), v) for key, v in zip(montage.ch_names, values, strict=True))
+def _of_name(name, value):
+    """Return a value of the eyes' field at a 10-05 name, as clinics write it, else NaN."""
     text = re.sub(r"^(EEG|POL)[\s_-]*", "", name.strip().upper()).replace(" ", "")
     text = re.sub(r"[-_.]*(REF|LE|AVG?|AVR|CAR|A1A2|M1M2)?\.*$", "", text)
-    parts = [_standard.get(part, np.nan) for part in re.split("[-_]", text)]
+    standard = _standard()
+    parts = [
+        value(standard[part]) if part in standard else np.nan for part in re.split("[-_]", text)
+    ]
     return parts[0] if len(parts) == 1 else parts[0] - parts[1]

@@ -1,15 +1,28 @@
 """The copy of a recording that ICA is fitted on."""
 
 import logging
+from contextlib import contextmanager
 
 import mne
 import numpy as np
-from mne.utils import logger, use_log_level
+from mne.utils import logger
 
 
+@contextmanager
 def quiet():
-    """Silence the details of a stage, but no warning, and nothing that the user has silenced."""
-    return use_log_level(max(logger.level, logging.WARNING))
+    """Silence the messages of a stage, but neither its warnings nor its progress bar.
+
+    A bar looks at the level that the user has chosen, so this is left as it is.
+    """
+    logger.addFilter(_is_warning)
+    try:
+        yield
+    finally:
+        logger.removeFilter(_is_warning)
+
+
+def _is_warning(record):
+    return record.levelno >= logging.WARNING
 
 
 def filtered_copy(raw, l_freq, h_freq):

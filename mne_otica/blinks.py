@@ -188,8 +188,8 @@ def find_bads_blink(
         ``"blink"`` weighs all the evidence. ``"max_kurtosis"`` takes the component with the
         highest kurtosis, whatever it is.
     max_components : int
-        The most components to return. A second is returned only if it is as much a blink
-        as the first and at the same times.
+        The most components to return. A second is returned only if it is large when the
+        first one blinks and at no other time.
     threshold : float
         The least score, between 0 and 1, of a blink component.
     ch_name : str | sequence of str | None
@@ -215,6 +215,11 @@ def find_bads_blink(
     amplitude, number and recurrence, whether they have one sign and a gradual start,
     whether the map is that of the eyes (from positions, or else from channel names) and
     not one electrode's alone, and the correlation with an EOG channel where there is one.
+
+    The eyes turn while the lid is closed, so blinks can take two components. The second is
+    judged by how high and how alike it is at the blinks of the first, by the share of its
+    large deflections that are there, and by whether eyes that turn in any direction explain
+    its map.
     """
     _validate_type(ica, mne.preprocessing.ICA, "ica", "an ICA instance")
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")

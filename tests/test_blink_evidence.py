@@ -3,8 +3,9 @@ import numpy as np
 import pytest
 
 from mne_otica import _blink_evidence as ev
+from mne_otica._blink_maps import eye_share, focality, frontality
 from mne_otica._blink_scores import explain, figures_of, score_of, weigh
-from mne_otica._eye_map import eye_map, frontal_channels
+from mne_otica._eye_map import eye_fields, eye_map, frontal_channels
 
 SFREQ = 250.0
 DURATION = 120
@@ -53,6 +54,56 @@ def test_blinks_are_recognised_whatever_their_sign_and_speed(sign, closing):
     assert found.polarity == sign
     assert len(found.peaks) == len(TIMES)
     np.testing.assert_allclose(found.peaks / 125.0, TIMES, atol=0.03)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("height", [12, 20])
+def test_a_blink_a_second_is_not_taken_for_noise(seed, height):
+    """The blinks fill the recording, so its median deviation is theirs."""
+    rng = np.random.default_rng(seed)
+    times = np.arange(3, DURATION - 3) + rng.uniform(-0.15, 0.15, DURATION - 6)
+    shapes = [height * np.exp(0.25 * rng.standard_normal()) * pulse(0.11, 0.23) for _ in times]
+    found, _, _ = judge(recording(shapes, times, seed))
+    near = np.abs(found.peaks[:, np.newaxis] / 125.0 - times) < 0.1
+    assert near.any(axis=0).mean() > 0.9
+    assert near.any(axis=1).mean() > 0.95
+    assert found.height > 7  # below, the figure speaks against a blink
+
+
+def test_trains_of_slow_waves_are_no_higher_for_coming_in_trains():
+    rng = np.random.default_rng(4)
+    times = np.arange(int(DURATION * SFREQ)) / SFREQ
+    train = np.sin(2 * np.pi * 1.1 * times + np.cumsum(rng.standard_normal(times.size)) / 60)
+    train *= 3 * (np.sin(2 * np.pi * times / 40) > 0)
+    found, score, _ = judge(recording(np.zeros(500), TIMES) + train)
+    assert found.height < 8
+    assert score < 0.4
+
+
+def test_what_moves_along_with_blinks_is_told_from_what_does_not():
+    blinks = recording(20 * pulse(0.11, 0.22), TIMES)
+    turns = recording(15 * np.gradient(pulse(0.2, 0.3)) * 25, TIMES + 0.05, seed=1)
+    other = recording(20 * pulse(0.11, 0.22), (TIMES + 40) % (DURATION - 6) + 3, seed=2)
+    prepared = ev.prepare(np.array([blinks, turns, other]), SFREQ)
+    peaks = [np.round(ev.evidence(prepared, k).peaks).astype(int) for k in range(3)]
+    turning, blinking = (ev.along(prepared, k, peaks[k], peaks[0]) for k in (1, 2))
+    assert turning["coincidence"] > 0.9
+    assert turning["height"] > 7
+    assert turning["consistency"] > 0.9
+    assert blinking["coincidence"] < 0.5
+
+
+def test_eyes_that_turn_explain_their_map_and_a_lobe_does_not():
+    names = "Fp1 Fp2 F7 F3 Fz F4 F8 T7 C3 Cz C4 T8 P7 P3 Pz P4 P8 O1 O2".split()
+    info = mne.create_info([f"EEG {name}-Ref" for name in names], 100.0, "eeg")
+    fields = eye_fields(info, info.ch_names)
+    rng = np.random.default_rng(0)
+    for direction in np.eye(3):
+        turned = fields @ direction - 3
+        assert eye_share(turned + 0.05 * rng.standard_normal(len(names)), fields) > 0.9
+    occipital = np.array([name[0] in "OP" for name in names], float)
+    assert eye_share(occipital, fields) < 0.7
+    assert np.isnan(eye_share(occipital[:6], fields[:6]))
 
 
 def decay():
@@ -141,7 +192,7 @@ def test_focality_does_not_depend_on_the_reference():
     pop = np.eye(8)[0]
     blink = np.array([1, 0.95, 0.4, 0.4, 0.1, 0.1, 0, 0])
     for one, focal in ((pop, True), (blink, False)):
-        figures = [ev.focality(one), ev.focality(one - one.mean()), ev.focality(-one)]
+        figures = [focality(one), focality(one - one.mean()), focality(-one)]
         np.testing.assert_allclose(figures, figures[0])
         assert (figures[0] > 0.9) == focal
 
@@ -180,9 +231,9 @@ def test_a_pop_on_the_forehead_is_not_a_frontal_map():
     expected = np.linspace(1, -0.1, 20)
     blink = 100 * expected - 20
     blink[15] = 90  # an unmarked bad channel
-    assert ev.frontality(blink, expected) > 0.95
+    assert frontality(blink, expected) > 0.95
     pop = 0.5 * expected
     pop[0] = 100
-    assert ev.focality(pop) > 0.9
-    assert ev.frontality(pop, expected) < 0.7
-    assert np.isnan(ev.frontality(blink[:3], expected[:3]))
+    assert focality(pop) > 0.9
+    assert frontality(pop, expected) < 0.7
+    assert np.isnan(frontality(blink[:3], expected[:3]))

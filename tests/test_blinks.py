@@ -15,11 +15,11 @@ def fit(raw, n_components=None):
     return ica.fit(filtered, picks="eeg", verbose="error")
 
 
-def true_component(ica, sim):
-    """Return the component that follows the blinks of a simulation."""
+def true_component(ica, sim, raw=None):
+    """Return the component that follows the blinks of a simulation, or of what was made of it."""
     blink = (sim.raw.get_data() - sim.without_blinks.get_data())[0]
     blink = mne.filter.filter_data(blink, sim.raw.info["sfreq"], 1.0, 40.0)
-    filtered = sim.raw.copy().filter(1.0, 40.0)
+    filtered = (sim.raw if raw is None else raw).copy().filter(1.0, 40.0)
     sources = ica.get_sources(filtered).get_data()
     return int(np.argmax([abs(np.corrcoef(row, blink)[0, 1]) for row in sources]))
 
@@ -71,8 +71,9 @@ def test_nothing_is_picked_where_nobody_blinks(still):
     assert events.shape == (0, 3)
 
 
-def test_sleep_is_left_alone():
-    sim = simulate_raw(8, 90, 128.0, n_blinks=0, saccades=False, sleep=True, random_state=5)
+@pytest.mark.parametrize("seed", [5, 6, 7])
+def test_sleep_is_left_alone(seed):
+    sim = simulate_raw(8, 90, 128.0, n_blinks=0, saccades=False, sleep=True, random_state=seed)
     ica = fit(sim.raw)
     indices, scores = find_bads_blink(ica, sim.raw)
     assert indices == []
@@ -108,6 +109,103 @@ def test_four_channels_and_a_stock_ica_are_enough():
     ica = mne.preprocessing.ICA(method="infomax", random_state=0)
     ica.fit(sim.raw.copy().filter(1.0, 40.0), verbose="error")
     assert find_bads_blink(ica, sim.raw)[0] == [true_component(ica, sim)]
+
+
+def test_a_blink_a_second():
+    found, extra = [], []
+    for seed in range(20, 23):
+        sim = simulate_raw(8, 60, 128.0, n_blinks=58, random_state=seed)
+        ica = fit(sim.raw)
+        assert find_bads_blink(ica, sim.raw)[0] == [true_component(ica, sim)]
+        times = seconds(find_blink_events(sim.raw), sim.raw)
+        one = found_and_extra(times, sim.blink_events[:, 0] / 128.0, 0.1)
+        found.append(one[0])
+        extra.append(one[1])
+    assert np.mean(found) >= 0.9
+    assert sum(extra) <= 0.1 * 3 * 58
+
+
+def left_over(ica, sim, exclude):
+    """Return the share of the blinks that is left where they are."""
+    raws = [sim.raw, sim.without_blinks, ica.apply(sim.raw.copy(), exclude=exclude)]
+    before, truth, after = (raw.copy().filter(1.0, 40.0).get_data() for raw in raws)
+    near = np.zeros(sim.raw.n_times, bool)
+    for sample in sim.blink_events[:, 0]:
+        near[max(0, sample - 40) : sample + 64] = True
+    return np.std((after - truth)[:, near]) / np.std((before - truth)[:, near])
+
+
+def test_eyes_that_turn_with_each_blink_take_a_second_component():
+    picked = []
+    for seed in range(30, 35):
+        sim = simulate_raw(12, 60, 128.0, n_blinks=16, eye_rotation=0.7, random_state=seed)
+        ica = fit(sim.raw)
+        indices, _ = find_bads_blink(ica, sim.raw)
+        picked.append(len(indices))
+        one, scores = find_bads_blink(ica, sim.raw, max_components=1)
+        assert one == indices[:1]
+        if len(indices) == 2:
+            assert left_over(ica, sim, indices) < 0.5 * left_over(ica, sim, one)
+            second = next(row for row in scores.rows if row.component == indices[1])
+            assert second.reason == "max_components (1) is reached"
+    assert picked.count(2) >= 4  # of five
+
+
+def test_lids_alone_take_one_component():
+    for seed in range(40, 44):
+        sim = simulate_raw(12, 60, 128.0, n_blinks=16, random_state=seed)
+        ica = fit(sim.raw)
+        assert find_bads_blink(ica, sim.raw)[0] == [true_component(ica, sim)]
+
+
+def with_bad_channels(sim, rng):
+    """Return the recording with a flat, a noisy and a popping channel that no one marked."""
+    raw = sim.raw.copy()
+    flat, noisy, popping = rng.choice(len(raw.ch_names), 3, replace=False)
+    raw._data[flat] = 0
+    raw._data[noisy] += 300e-6 * rng.standard_normal(raw.n_times)
+    for start in rng.integers(raw.n_times, size=12):
+        decay = np.exp(-np.arange(raw.n_times - start) / rng.uniform(20, 80))
+        raw._data[popping, start:] += rng.choice([-3e-3, 3e-3]) * decay
+    return raw
+
+
+def with_clinical_names(sim, rng):
+    """Return the recording without positions, with names as a clinic writes them."""
+    raw = sim.raw.copy().set_montage(None)
+    old = {"T7": "T3", "T8": "T4", "P7": "T5", "P8": "T6"}
+    return raw.rename_channels(lambda name: f"EEG {old.get(name, name)}-Ref")
+
+
+def with_low_rank(sim, rng):
+    """Return the recording with interpolated channels and an average reference."""
+    raw = sim.raw.copy()
+    raw.info["bads"] = list(rng.choice(raw.ch_names, len(raw.ch_names) // 4, replace=False))
+    return raw.interpolate_bads(reset_bads=True).set_eeg_reference("average")
+
+
+@pytest.mark.parametrize("trouble", [with_bad_channels, with_clinical_names, with_low_rank])
+@pytest.mark.parametrize("n_blinks", [0, 14])
+def test_troubled_recordings(trouble, n_blinks):
+    sim = simulate_raw(16, 60, 128.0, n_blinks=n_blinks, random_state=50)
+    raw = trouble(sim, np.random.default_rng(50))
+    ica = fit(raw)
+    indices, _ = find_bads_blink(ica, raw)
+    assert indices == ([true_component(ica, sim, raw)] if n_blinks else [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_many_channels_some_of_them_bad(seed):
+    """128 channels, of which no one marked the flat, the noisy and the popping ones."""
+    rng = np.random.default_rng(seed)
+    names = mne.channels.make_standard_montage("brainproducts-RNP-BA-128").ch_names[:128]
+    n_blinks = 15 * (seed % 2)
+    sim = simulate_raw(names, 150, 128.0, n_blinks=n_blinks, random_state=seed)
+    raw = with_bad_channels(sim, rng)
+    ica = fit(raw, 30)
+    indices, _ = find_bads_blink(ica, raw)
+    assert indices == ([true_component(ica, sim, raw)] if n_blinks else [])
 
 
 def test_the_answer_does_not_depend_on_sign_or_scale_of_components(blinking):

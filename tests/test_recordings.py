@@ -36,6 +36,15 @@ def test_a_blink_is_large_frontal_and_fades_to_the_back():
     assert 0.1 < share < 0.3
 
 
+def test_eyes_that_turn_are_a_second_source_of_each_blink():
+    sim = simulate_raw(19, 30, n_blinks=6, eye_rotation=0.5, random_state=1)
+    blinks = sim.raw.get_data() - sim.without_blinks.get_data()
+    assert sim.map_of("blink").shape == (19, 2)
+    assert np.linalg.matrix_rank(blinks, tol=1e-6 * np.linalg.norm(blinks)) == 2
+    away = np.abs(np.arange(sim.raw.n_times)[:, np.newaxis] - sim.blink_events[:, 0]).min(1) > 150
+    np.testing.assert_allclose(blinks[:, away], 0, atol=1e-12)
+
+
 def test_average_reference_turns_the_back_negative():
     sim = simulate_raw(32, 4, reference="average")
     np.testing.assert_allclose(sim.raw.get_data().mean(axis=0), 0, atol=1e-12)

@@ -92,15 +92,32 @@ def blinks(head, peaks, n_times, sfreq, rng):
     The lid closes in about 0.1 s and opens about twice as slowly, with a smooth turn at
     both ends; height and speed vary from blink to blink.
     """
-    times = np.arange(n_times) / sfreq
     signal = np.zeros(n_times)
     for peak in peaks:
         closing = 0.11 * np.exp(0.12 * rng.standard_normal())
         opening = 2.1 * closing * np.exp(0.12 * rng.standard_normal())
         height = np.exp(0.25 * rng.standard_normal())
-        phase = np.where(times < peak, (times - peak) / closing, (times - peak) / opening)
-        signal += height * np.where(np.abs(phase) < 1, (1 + np.cos(np.pi * phase)) / 2, 0)
+        signal += height * _bump(n_times, sfreq, peak, closing, opening)
     return head.eyes([0, 1, 0.2]), signal[np.newaxis]
+
+
+def rotations(head, peaks, n_times, sfreq, rng):
+    """Return the turn of the eyes with each blink: after it, slower, and of any height."""
+    signal = np.zeros(n_times)
+    for peak in peaks:
+        late, height = (
+            0.06 * np.exp(0.2 * rng.standard_normal()),
+            np.exp(0.5 * rng.standard_normal()),
+        )
+        signal += height * _bump(n_times, sfreq, peak + late, 0.15, 0.3)
+    return head.eyes([0, 0.3, -1]), signal[np.newaxis]
+
+
+def _bump(n_times, sfreq, peak, rise, fall):
+    """Return one smooth deflection of height one."""
+    late = np.arange(n_times) / sfreq - peak
+    phase = late / np.where(late < 0, rise, fall)
+    return np.where(np.abs(phase) < 1, (1 + np.cos(np.pi * phase)) / 2, 0)
 
 
 def saccades(head, n_times, sfreq, rng, amplitude=30e-6):
@@ -195,13 +212,14 @@ def noisy(head, n_noisy, n_times, sfreq, rng, amplitude=40e-6):
 
 
 def sleep(head, n_times, sfreq, rng, amplitude=90e-6):
-    """Return K-complexes over the frontal midline, and slow waves around them."""
-    directions = np.array([[0.0, 0.5, 0.85], [-0.35, 0.45, 0.8], [0.35, 0.45, 0.8]])
+    """Return K-complexes over the frontal midline, slow waves around them, and spindles."""
+    directions = np.array([[0.0, 0.5, 0.85], [-0.35, 0.45, 0.8], [0.35, 0.45, 0.8], [0, 0.1, 1]])
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     maps = head.project(head.centre + 0.7 * head.radius * directions, directions)
     maps /= np.abs(maps).max(axis=0)
-    signal = 0.12 * _coloured(3, n_times, sfreq, np.full(3, 2.5), rng)
-    signal *= _envelope(3, n_times, sfreq, rng, freq=0.1)
+    signal = np.zeros((4, n_times))
+    signal[:3] = 0.12 * _coloured(3, n_times, sfreq, np.full(3, 2.5), rng)
+    signal[:3] *= _envelope(3, n_times, sfreq, rng, freq=0.1)
     times = np.arange(n_times) / sfreq
     for at in rng.uniform(1, times[-1] - 1, rng.poisson(times[-1] / 25)):
         late = times - at
@@ -209,4 +227,7 @@ def sleep(head, n_times, sfreq, rng, amplitude=90e-6):
         wave = -np.exp(-0.5 * (late / 0.1 / speed[0]) ** 2)
         wave += 0.7 * np.exp(-0.5 * ((late - 0.4) / 0.18 / speed[1]) ** 2)
         signal[0] += np.exp(0.3 * rng.standard_normal()) * wave
+    for at in rng.uniform(1, times[-1] - 1, rng.poisson(times[-1] / 12)):
+        swell = 0.4 * np.exp(-0.5 * ((times - at) / 0.3) ** 2 + 0.3 * rng.standard_normal())
+        signal[3] += swell * np.cos(2 * np.pi * rng.uniform(11.5, 14.5) * times)
     return maps, amplitude * signal

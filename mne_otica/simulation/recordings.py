@@ -79,6 +79,7 @@ def simulate_raw(
     *,
     n_blinks: int | None = None,
     blink_amplitude: float = 150e-6,
+    eye_rotation: float = 0.0,
     brain_amplitude: float = 12e-6,
     noise_amplitude: float = 0.5e-6,
     saccades: bool = True,
@@ -111,6 +112,9 @@ def simulate_raw(
         How many blinks; None means 15 a minute. At most one fits in 0.6 s.
     blink_amplitude : float
         Typical height of a blink, in volts, at the channel that sees it best.
+    eye_rotation : float
+        How far the eyes turn with each blink, as a share of ``blink_amplitude``. The turn
+        has a map and a course of its own, so that blinks take two components.
     brain_amplitude : float
         Median over channels of the standard deviation of the brain's signal, in volts.
     noise_amplitude : float
@@ -126,7 +130,7 @@ def simulate_raw(
     noisy_channels : int
         How many channels have a poor contact: they drift, crackle and jump.
     sleep : bool
-        Whether the subject sleeps: slow waves and K-complexes. Choose ``n_blinks=0`` and
+        Whether the subject sleeps: slow waves, K-complexes and spindles. Choose ``n_blinks=0`` and
         ``saccades=False`` with it.
     line_freq : float | None
         Frequency of the mains hum, or None for none.
@@ -163,8 +167,12 @@ def simulate_raw(
 
     peaks = _sources.blink_times(n_blinks, duration, rng)
     blink_map, blink_signal = _sources.blinks(head, peaks, n_times, sfreq, rng)
+    if eye_rotation:
+        turn_map, turn_signal = _sources.rotations(head, peaks, n_times, sfreq, rng)
+        blink_map = np.hstack([blink_map, turn_map])
+        blink_signal = np.vstack([blink_signal, eye_rotation * turn_signal])
     # The height asked for is what the recording shows, so it is set after referencing.
-    blink_map *= blink_amplitude / np.abs(subtract @ blink_map).max()
+    blink_map *= blink_amplitude / np.abs(subtract @ blink_map).max(axis=0)
     parts = [(blink_map, blink_signal, "blink")]
     if saccades:
         parts.append((*_sources.saccades(head, n_times, sfreq, rng), "saccade"))
@@ -188,7 +196,8 @@ def simulate_raw(
         rest += one_map @ signal
         kinds += [kind] * one_map.shape[1]
     mixing = np.hstack([maps * scale] + [part[0] for part in parts])
-    kinds = kinds[: maps.shape[1]] + ["blink"] + kinds[maps.shape[1] :]
+    n_brain = maps.shape[1]
+    kinds = kinds[:n_brain] + ["blink"] * blink_map.shape[1] + kinds[n_brain:]
     raws = [
         mne.io.RawArray(subtract @ data, info.copy())
         for data in (rest + blink_map @ blink_signal, brain, rest)

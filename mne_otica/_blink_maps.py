@@ -1,0 +1,80 @@
+"""What maps over channels say about blinks. Arrays only, like `_blink_evidence`."""
+
+import numpy as np
+
+from mne_otica._blink_evidence import correlation
+
+
+def event_maps(prepared, peaks):
+    """Return the map of each event: all signals at its peak."""
+    at = np.round(peaks).astype(int)
+    return prepared.band[:, np.clip(at, 0, prepared.band.shape[1] - 1)]
+
+
+def same_map(maps, scale):
+    """Tell which events have the map of the median event, channels weighed by quietness."""
+    quiet = np.where(scale > 0, scale, np.inf)
+    weighed = maps / quiet[:, np.newaxis]
+    weighed = weighed / np.maximum(np.linalg.norm(weighed, axis=0), np.finfo(float).tiny)
+    median = np.median(weighed, axis=1)
+    median /= max(np.linalg.norm(median), np.finfo(float).tiny)
+    agreement = weighed.T @ median
+    # Noise lowers the agreement of all events, so the bound moves with it.
+    return agreement >= max(0.6, np.median(agreement) - 0.2)
+
+
+def focality(maps):
+    """Return how much of each map is one channel's alone, from 0 to 1.
+
+    One minus the second largest value over the largest, once the median over channels,
+    which a reference moves, is taken off.
+    """
+    size = np.sort(np.abs(maps - np.median(maps, axis=0)), axis=0)
+    top = np.maximum(size[-1], np.finfo(float).tiny)
+    return 1 - size[-2] / top
+
+
+def frontality(one_map, expected):
+    """Return the correlation of a map with a blink's, where the latter is known.
+
+    With enough channels the worst tenth is left out: unmarked bad channels.
+    """
+    known = np.isfinite(expected)
+    if known.sum() < 4:
+        return np.nan
+    a, b = one_map[known], expected[known]
+    # Not where one channel is nearly the whole map: without it the rest would be judged.
+    n_out = len(a) // 10 if focality(a) < 0.7 else 0
+    if n_out:
+        keep = np.arange(len(a))
+        for _ in range(3):
+            # Fit a line, set aside what fits it worst, and fit again to the rest.
+            x, y = b[keep] - b[keep].mean(), a[keep] - a[keep].mean()
+            slope = x @ y / max(x @ x, np.finfo(float).tiny)
+            misfit = np.abs(a - a[keep].mean() - slope * (b - b[keep].mean()))
+            keep = np.argsort(misfit)[: len(a) - n_out]
+        a, b = a[keep], b[keep]
+    return correlation(a, b)
+
+
+def eye_share(one_map, fields):
+    """Return how well eyes that turn in any direction explain a map: a multiple correlation.
+
+    Adjusted for the three directions and the reference, which few channels always fit.
+    """
+    known = np.isfinite(fields).all(axis=1)
+    n = known.sum()
+    if n < 8:
+        return np.nan
+    design = np.c_[fields[known], np.ones(n)]
+    y = one_map[known] - one_map[known].mean()
+    misfit = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
+    unexplained = (misfit @ misfit) / max(y @ y, np.finfo(float).tiny) * (n - 1) / (n - 4)
+    return float(np.sqrt(max(0.0, 1 - unexplained)))
+
+
+def correlations(a, b):
+    """Return the correlation of each row of one array with each row of another."""
+    a, b = (x - x.mean(axis=1, keepdims=True) for x in (a, b))
+    norms = np.outer(np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1))
+    return np.divide(a @ b.T, norms, out=np.zeros_like(norms), where=norms > 0)
