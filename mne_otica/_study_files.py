@@ -90,15 +90,15 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def discard_leftovers(out: Path) -> None:
     """Remove what runs that were killed had begun to write."""
-    for scratch in (out / WORK / "tmp").glob("*"):
+    for scratch in (out / WORK / "tmp").glob("*-*-*"):
         host, pid, _ = scratch.name.rsplit("-", 2)
-        if host == _host():
-            over = not _alive(int(pid))
-        else:  # another machine, or a container that is gone
-            with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError):  # as another run removes them, too
+            if host == _host():
+                over = not _alive(int(pid))
+            else:  # another machine, or a container that is gone
                 over = time.time() - scratch.stat().st_mtime > _A_DAY
-        if over:
-            shutil.rmtree(scratch, ignore_errors=True)
+            if over:
+                shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _scratch(out):
@@ -153,6 +153,12 @@ class Notes:
             found = hashlib.file_digest(file, "sha256").hexdigest()
         self.content["hashes"][str(path)] = [*state, found]
         return found
+
+    def moved(self, old: Path, new: Path) -> None:
+        """Keep the hash of a file that has got its name."""
+        known = self.content["hashes"].pop(str(old), None)
+        if known is not None and new.exists():
+            self.content["hashes"][str(new)] = known
 
     def save(self) -> None:
         """Keep what is known for the next run."""

@@ -159,6 +159,12 @@ def _wanted(recording, wanted):
 
 def group(recordings: Sequence[Recording], concatenate_runs: bool) -> list[Unit]:
     """Return what is fitted together: each recording by itself, or the runs of a session."""
+    counts = Counter(recording.name for recording in recordings)
+    twice = [name.label for name, count in counts.items() if count > 1]
+    if twice:
+        raise ValueError(
+            f"{', '.join(twice)} is there in more than one format; leave one of them out."
+        )
     if not concatenate_runs:
         return [Unit(recording.name, (recording,)) for recording in recordings]
     units = {}
@@ -179,6 +185,8 @@ def _shared_name(recording):
 def sources(recording: Recording) -> list[Path]:
     """Return the files that a recording consists of, itself first."""
     path = recording.path
+    if path.is_dir():  # as some makers' recordings are
+        return [part for part in sorted(path.rglob("*")) if part.is_file()]
     stem = re.escape(path.name.removesuffix(".gz").rpartition(".")[0])
     if recording.bids_root is None:
         pattern = re.compile(rf"{stem}(-\d+)?\.\w+(\.gz)?")
@@ -216,10 +224,12 @@ def read(recording: Recording) -> tuple[mne.io.BaseRaw, list[str]]:
         warnings.simplefilter("always")
         try:
             raw = _read(recording).load_data()
+        except (ImportError, MemoryError):
+            raise
         except Exception as error:
             raise ValueError(
-                f"{recording.path.name} cannot be read, it is damaged or not what its name says "
-                f"({type(error).__name__}: {error})."
+                f"{recording.path.name} cannot be read ({type(error).__name__}: {error}); it may "
+                "be damaged, or not what its name says."
             ) from error
     told = list(dict.fromkeys(str(warning.message) for warning in caught))
     if any(_CUT_SHORT in message for message in told):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import traceback
 from pathlib import Path
-from typing import Any
 
 from mne.utils import logger
 
 from mne_otica import _study_files as files
 from mne_otica._study_inputs import Recording, Unit
+from mne_otica._study_page import STATUSES, Row
 from mne_otica._study_stages import STAGES, Options, UnitStages
 
 COLUMNS = (
@@ -28,7 +28,7 @@ COLUMNS = (
     "warnings",
     "report",
 )
-Row = dict[str, Any]
+_NUMBERS = "duration rank components blinks benefit harm seconds converged".split()
 
 
 def process(unit: Unit, out: Path, options: Options) -> list[Row]:
@@ -94,7 +94,7 @@ def _row(work, recording):
         "apply", recording
     ).get("Key"):
         last = {}  # of an earlier state
-    report = work.path("evaluate", ".html", recording).parent / last.get("report", "")
+    report = recording.name.folder / Path(last.get("report", "")).name
     told = [
         warning
         for stage in STAGES
@@ -119,7 +119,7 @@ def _row(work, recording):
         "seconds": round(shared + own, 2),
         "converged": fit.get("converged"),
         "warnings": " | ".join(dict.fromkeys(told)) or None,
-        "report": report.relative_to(work.out).as_posix() if last else None,
+        "report": report.as_posix() if last else None,
     }
 
 
@@ -155,8 +155,18 @@ def other_rows(out: Path, recordings: list[Recording]) -> list[Row]:
     for path in sorted(_rows_folder(out).glob("*.json")):
         content = files.read_json(path)
         row = content.get("row")
-        if path.stem in own or not isinstance(row, dict) or set(row) != set(COLUMNS):
-            continue
-        if Path(str(content.get("input"))).exists():
+        if path.stem not in own and _is_row(row) and Path(str(content.get("input"))).exists():
             rows.append(row)
     return rows
+
+
+def _is_row(row):
+    """Return whether this is a row indeed: the file may come from anyone."""
+    return (
+        isinstance(row, dict)
+        and set(row) == set(COLUMNS)
+        and row["status"] in STATUSES
+        and all(isinstance(row[name], str) for name in ("recording", "message"))
+        and all(isinstance(row[name], str | None) for name in ("removed", "warnings", "report"))
+        and all(isinstance(row[name], int | float | None) for name in _NUMBERS)
+    )

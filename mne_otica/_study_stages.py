@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import time
 import warnings
 from dataclasses import dataclass
@@ -10,6 +12,7 @@ from typing import Any
 
 import mne
 import numpy as np
+from mne.utils import logger
 
 from mne_otica import __version__, cleaning, evaluation
 from mne_otica import _study_files as files
@@ -116,14 +119,15 @@ class UnitStages:
     def is_done(self, stage: str, recording: Recording | None = None) -> bool:
         """Return whether the files of a stage are there, whole, and as they would be again."""
         sidecar = self.sidecar(stage, recording)
-        if sidecar.get("Key") != self.key(stage, recording):
+        # Where there is none, no input needs to be read to know.
+        if not sidecar or sidecar.get("Key") != self.key(stage, recording):
             return False
         if stage == "find" and not self.table.exists():
             return False
         folder = self.path(stage, ".json", recording).parent
-        outputs = sidecar["Outputs"]
         return all(
-            self.notes.hash_of(folder / Path(name).name) == value for name, value in outputs.items()
+            self.notes.hash_of(folder / Path(name).name) == value
+            for name, value in sidecar.get("Outputs", {}).items()
         )
 
     def pending(self) -> list[str]:
@@ -145,11 +149,12 @@ class UnitStages:
         with (
             files.staged(self.out, sidecar.parent) as scratch,
             warnings.catch_warnings(record=True) as caught,
-            mne.use_log_level("warning"),
+            mne.use_log_level("info" if logger.level <= logging.DEBUG else "warning"),
         ):
             warnings.simplefilter("always")
             results = getattr(self, f"_{stage}")(scratch, *([recording] if recording else []))
-            outputs = {path.name: self.notes.hash_of(path) for path in sorted(scratch.iterdir())}
+            written = sorted(scratch.iterdir())
+            outputs = {path.name: self.notes.hash_of(path) for path in written}
             outputs.pop(self.table.name, None)  # people may change it
             content = {
                 "Stage": stage,
@@ -165,6 +170,8 @@ class UnitStages:
                 "Results": evaluation.plain(results),
             }
             files.write_json(scratch / sidecar.name, content)
+        for path in written:
+            self.notes.moved(path, sidecar.parent / path.name)
         label = stage if recording is None else f"{stage} {recording.name.label}"
         self.notes.content["seconds"][label] = round(time.perf_counter() - started, 2)
 
@@ -198,7 +205,13 @@ class UnitStages:
         each = [get(recording) for recording in self.unit.recordings]
         if len(each) == 1:
             return each[0]
-        return mne.concatenate_raws([raw.copy() for raw in each], verbose="error")
+        try:
+            return mne.concatenate_raws([_as_array(raw) for raw in each], verbose="error")
+        except ValueError as error:
+            raise ValueError(
+                f"The runs do not go together ({error}); fit them one by one, or make their "
+                "channels and sampling rates alike."
+            ) from error
 
     # The stages
 
@@ -319,10 +332,20 @@ class UnitStages:
         }
 
 
+def _as_array(raw):
+    """Return a copy that does not remember how the samples were stored."""
+    info = raw.info.copy()
+    for channel in info["chs"]:
+        channel["cal"] = channel["range"] = 1.0
+    copy = mne.io.RawArray(raw.get_data(), info, first_samp=raw.first_samp, verbose="error")
+    return copy.set_annotations(raw.annotations, verbose="error")
+
+
 def _source_name(path, recording):
     """Return the name of an input in sidecars: a BIDS URI, or the name of the file."""
     if recording.bids_root is None:
-        return path.name
+        inside = path.is_relative_to(recording.path.parent)
+        return path.relative_to(recording.path.parent).as_posix() if inside else path.name
     return f"bids:raw:{path.relative_to(recording.bids_root).as_posix()}"
 
 
@@ -353,8 +376,5 @@ def _judgement(found, exclude, benefit, harm):
 def _take_out_date(report):
     """Make the report of the same results the same file."""
     text = report.read_text(encoding="utf-8")
-    marker = "<span>Created on "
-    before, found, after = text.rpartition(marker)
-    if found:
-        text = before + "<span>Created " + after[after.index("via ") :]
-        report.write_text(text, encoding="utf-8", newline="\n")
+    text = re.sub(r"(<span>Created )on \d[-:\d ]+(?=via )", r"\1", text)
+    report.write_text(text, encoding="utf-8", newline="\n")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 from collections.abc import Sequence
 from pathlib import Path
 
 from mne_otica import _study_files as files
-from mne_otica._study_rows import COLUMNS, Row
-
-_ORDER = ("failed", "unsure", "no-blink", "ok")
+from mne_otica._study_page import STATUSES, Row, page
+from mne_otica._study_rows import COLUMNS
 
 
 def worst_first(rows: Sequence[Row]) -> list[Row]:
@@ -23,17 +21,17 @@ def _badness(row):
     benefit = 0.0 if row["benefit"] is None else row["benefit"]
     harm = 0.0 if row["harm"] is None else abs(row["harm"])
     # What did not converge, or changed more than blinks explain, before what removed little.
-    return _ORDER.index(row["status"]), row["converged"] is not False, benefit - harm
+    return STATUSES.index(row["status"]), row["converged"] is not False, benefit - harm
 
 
 def write_summary(out: Path, rows: Sequence[Row]) -> Path:
     """Write ``summary.tsv`` and ``summary.html``; return the latter."""
     rows = worst_first(rows)
-    page = out / "summary.html"
+    path = out / "summary.html"
     with files.staged(out, out) as scratch:
         (scratch / "summary.tsv").write_text(_table(rows), encoding="utf-8", newline="\n")
-        (scratch / page.name).write_text(_page(rows), encoding="utf-8", newline="\n")
-    return page
+        (scratch / path.name).write_text(page(rows), encoding="utf-8", newline="\n")
+    return path
 
 
 def _table(rows):
@@ -51,7 +49,3 @@ def _plain_cell(value):
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split()) or "n/a"
-
-
-def _page(rows):
-    return html.escape(_table(rows))

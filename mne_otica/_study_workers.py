@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
 import mne
 from mne.utils import logger
 
 from mne_otica._study_inputs import Unit, read_header, sources
-from mne_otica._study_rows import Row, process
+from mne_otica._study_page import Row
+from mne_otica._study_rows import process
 from mne_otica._study_stages import Options
 
 _COPIES = 7.0  # peak of a unit over the size of its samples in double precision, measured
@@ -33,7 +36,13 @@ def run_units(
 
         # One thread each: more would only get in each other's way.
         with parallel_config("loky", n_jobs=n_workers, inner_max_num_threads=1):
-            yield from _parallel(units, out, options)
+            try:
+                yield from _parallel(units, out, options)
+            except BrokenExecutor as error:
+                raise RuntimeError(
+                    "A worker was killed, perhaps for want of memory. Run again with fewer jobs; "
+                    "what is done is not done again."
+                ) from error
 
 
 def _parallel(units, out, options):
@@ -133,7 +142,7 @@ class Progress:
 
     def __init__(self, total: int) -> None:
         self.counts, self._done, self._total, self._bar = Counter(), 0, total, None
-        if total and sys.stderr.isatty() and logger.isEnabledFor(20):
+        if total and sys.stderr.isatty() and logger.isEnabledFor(logging.INFO):
             from tqdm import tqdm
 
             self._bar = tqdm(total=total, unit="recording", file=sys.stderr)

@@ -56,6 +56,9 @@ def _study(arguments: argparse.Namespace) -> int:
     except (OSError, ValueError, ImportError, RuntimeError) as error:
         print(f"mne_otica {command}: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print(f"mne_otica {command}: stopped; run it again to go on.", file=sys.stderr)
+        return 130
     return 1 if study.failed else 0
 
 

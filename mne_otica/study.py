@@ -27,7 +27,7 @@ __all__ = ["Study", "clean_study"]
 Filter = str | Sequence[str] | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Study:
     """What became of the recordings of a study.
 
@@ -46,6 +46,9 @@ class Study:
     def failed(self) -> list[str]:
         """The recordings that failed."""
         return [row["recording"] for row in self.rows if row["status"] == "failed"]
+
+    def __repr__(self) -> str:
+        return f"<Study | {len(self.rows)} recordings: {_counted(self.rows)}>"
 
 
 @verbose
@@ -225,8 +228,11 @@ def _work(units, out, options, n_jobs, dask, on_error):
     return done
 
 
-def _conclude(rows, page):
+def _counted(rows):
     counts = Counter(row["status"] for row in rows)
-    told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-    logger.info(f"{told}. Summary: {page}")
+    return ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+
+
+def _conclude(rows, page):
+    logger.info(f"{_counted(rows)}. Summary: {page}")
     logger.info("To remove other components, edit *_components.tsv and run again.")
