@@ -45,7 +45,7 @@ td.number { white-space: nowrap; }
 td.name, td.message { overflow-wrap: anywhere; }
 td.name { min-width: 8rem; }
 td.message { min-width: 14rem; }
-td.message small { display: block; color: var(--soft); }
+details { color: var(--soft); font-size: 12px; }
 a { color: inherit; text-decoration-color: var(--bar); text-underline-offset: 2px; }
 .status { font-weight: 600; white-space: nowrap; }
 .failed { color: var(--failed); } .unsure { color: var(--unsure); }
@@ -105,9 +105,8 @@ _COLUMNS = {
     "status": ("Status", None, "status"),
     "message": ("What happened", None, "message"),
     "duration": ("Length", _seconds, "number"),
-    "rank": ("Rank", str, "number"),
-    "components": ("Components", str, "number"),
-    "removed": ("Removed", str, "number"),
+    "components": ("Fitted / rank", str, "number"),
+    "removed": ("Component removed", str, "number"),
     "blinks": ("Blinks", str, "number"),
     "benefit": ("Blink removed", _percent, "number"),
     "harm": ("Change elsewhere", lambda value: f"{100 * value:+.1f} %", "number"),
@@ -121,7 +120,10 @@ def _class(kind):
 
 
 def _row(row):
-    return "<tr>" + "".join(_cell(row, name) for name in _COLUMNS) + "</tr>"
+    names = list(_COLUMNS)
+    if row["status"] == "failed":  # there is nothing to tell but why
+        names = names[:3]
+    return "<tr>" + "".join(_cell(row, name) for name in names) + "</tr>"
 
 
 def _cell(row, name):
@@ -135,11 +137,14 @@ def _cell(row, name):
             text = f'<a href="{html.escape(quote(row["report"]))}">{text}</a>'
         return f'<td class="name">{text}</td>'
     if name == "message":
-        told = f"<small>{html.escape(row['warnings'])}</small>" if row["warnings"] else ""
-        return f'<td class="message">{html.escape(value)}{told}</td>'
+        told = html.escape(row["warnings"] or "")
+        told = told and f"<details><summary>Warnings</summary>{told}</details>"
+        width = len(_COLUMNS) - 2 if row["status"] == "failed" else 1
+        return f'<td class="message" colspan="{width}">{html.escape(value)}{told}</td>'
     if value is None or value == "":
         return f'<td class="{kind} empty"></td>'
-    return f'<td class="{kind}" data-label="{label}">{html.escape(show(value))}</td>'
+    text = f"{value} / {row['rank']}" if name == "components" else show(value)
+    return f'<td class="{kind}" data-label="{label}">{html.escape(text)}</td>'
 
 
 def _charts(rows):
