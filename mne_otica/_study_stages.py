@@ -142,6 +142,7 @@ class UnitStages:
 
     def do(self, stage: str, recording: Recording | None = None) -> None:
         """Do a stage unless it is done."""
+        key = self.key(stage, recording)  # raises if the stage before is missing
         if not self.options.overwrite and self.is_done(stage, recording):
             return
         started = time.perf_counter()
@@ -164,7 +165,7 @@ class UnitStages:
                 "Parameters": self.parameters(stage),
                 "Versions": cleaning.versions(),
                 "Upstream": self.upstream(stage, recording),
-                "Key": self.key(stage, recording),
+                "Key": key,
                 "Warnings": self._reader_warnings(recording)
                 + list(dict.fromkeys(str(warning.message) for warning in caught)),
                 "Results": evaluation.plain(results),

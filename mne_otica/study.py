@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -149,6 +148,7 @@ def clean_study(
         for unit in units:
             logger.info(f"{unit.name.label}: {planned(unit, out, options)}")
         return Study([], out)
+    _spare_inputs(recordings, out)
     _prepare(out, bids_root)
     rows, waiting = [], []
     for unit in units:
@@ -195,12 +195,26 @@ def _recordings(inputs, out, bids_root, datatype, entities):
     return recordings, out.absolute()
 
 
+def _spare_inputs(recordings, out):
+    """Raise if a result would take the place of a recording."""
+    inputs = {recording.path for recording in recordings}
+    for recording in recordings:
+        if (path := out / recording.name.file("clean", "raw", ".fif")) in inputs:
+            raise ValueError(f"{path} is an input and would be written to; choose another folder.")
+
+
 def _prepare(out, bids_root):
     """Make the output folder, and know at once if it cannot be written to."""
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"The output folder {out} is a file; choose another.")
+    path = out / "dataset_description.json"
+    present = files.read_json(path)
+    if path.exists() and "mne-otica" not in str(present.get("GeneratedBy")):
+        raise ValueError(f"{out} holds another data set; choose another output folder.")
     with files.explained(out):
         out.mkdir(parents=True, exist_ok=True)
     files.discard_leftovers(out)
-    description = {
+    description = present | {
         "Name": "EEG without eye blinks, by mne-otica",
         "BIDSVersion": "1.10.0",
         "DatasetType": "derivative",
@@ -209,8 +223,9 @@ def _prepare(out, bids_root):
     if bids_root is not None:
         link = Path(os.path.relpath(Path(bids_root).absolute(), out)).as_posix()
         description["DatasetLinks"] = {"raw": link}
-    text = json.dumps(description, indent=2) + "\n"
-    files.write_text(out, out / "dataset_description.json", text)
+    if description != present:
+        with files.staged(out, out) as scratch:
+            files.write_json(scratch / path.name, description)
 
 
 def _work(units, out, options, n_jobs, dask, on_error):
