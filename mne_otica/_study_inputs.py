@@ -11,9 +11,9 @@ from pathlib import Path
 
 import mne
 
-# The order in which BIDS wants entities; ``proc`` goes between ``run`` and ``recording``.
+# The order in which BIDS wants entities; ``proc`` goes between ``run`` and ``space``.
 _BEFORE_PROC = ("sub", "ses", "task", "acq", "run")
-_AFTER_PROC = ("recording", "space", "desc")
+_AFTER_PROC = ("space", "recording", "desc")
 _BIDS_EXTENSIONS = {
     "eeg": (".bdf", ".edf", ".set", ".vhdr"),
     "meg": (".fif",),
