@@ -161,6 +161,7 @@ def clean_study(
     try:
         rows += _work(waiting, out, options, n_jobs, dask, on_error)
     finally:
+        files.discard_leftovers(out)  # of workers that were stopped half-way
         page = write_summary(out, [*rows, *other_rows(out, recordings)])
     _conclude(rows, page)
     return Study(worst_first(rows), out)
