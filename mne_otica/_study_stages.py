@@ -16,6 +16,7 @@ from mne.utils import logger
 
 from mne_otica import __version__, cleaning, evaluation
 from mne_otica import _study_files as files
+from mne_otica._filtered import filtered_copy
 from mne_otica._study_inputs import Recording, Unit, read, sources
 from mne_otica._study_table import bad_components, read_table, table_text
 from mne_otica._whitening import Channels
@@ -196,7 +197,7 @@ class UnitStages:
     def _copy_to_fit(self, recording):
         if recording not in self._filtered:
             fit = self.parameters("fit")
-            self._filtered[recording] = cleaning.filtered_copy(
+            self._filtered[recording] = filtered_copy(
                 self._raw(recording), fit["l_freq"], fit["h_freq"]
             )
         return self._filtered[recording]
@@ -299,7 +300,7 @@ class UnitStages:
 
     def _apply(self, scratch, recording):
         ica = self._ica()
-        cleaned = cleaning.remove(self._raw(recording), ica)
+        cleaned, _ = cleaning.remove(self._raw(recording), ica)
         cleaned.info["bads"] = self._bads[recording]
         path = scratch / self.path("apply", ".fif", recording).name
         cleaned.save(path, split_naming="bids")
@@ -317,7 +318,7 @@ class UnitStages:
         settings = fit | find | {"n_components_used": fitted["n_components"]}
         settings |= {name: fitted[name] for name in ("converged", "seconds_fitted")}
         settings |= {"seconds": raw.n_times / raw.info["sfreq"]}
-        result = cleaning.conclude(raw, filtered, ica, here, settings)
+        result = cleaning.conclude(raw, ica, here, settings)
         report = scratch / self.path("evaluate", ".html", recording).name.replace(
             "_blinks.html", "_report.html"
         )
