@@ -136,7 +136,11 @@ class Notes:
 
     def __init__(self, out: Path, label: str) -> None:
         self._out, self._path = out, out / WORK / "notes" / f"{label}.json"
-        self.content = {"hashes": {}, "seconds": {}, "tables": []} | read_json(self._path)
+        self.content = {"hashes": {}, "seconds": {}, "tables": [], "table_of_fit": ""}
+        known = read_json(self._path)
+        for name, empty in self.content.items():
+            if isinstance(known.get(name), type(empty)):
+                self.content[name] = known[name]
         self._saved = json.dumps(self.content)
 
     def hash_of(self, path: Path) -> str | None:

@@ -125,10 +125,9 @@ class UnitStages:
             return False
         if stage == "find" and not self.table.exists():
             return False
-        folder = self.path(stage, ".json", recording).parent
-        return all(
-            self.notes.hash_of(folder / Path(name).name) == value
-            for name, value in sidecar.get("Outputs", {}).items()
+        folder, outputs = self.path(stage, ".json", recording).parent, sidecar.get("Outputs")
+        return isinstance(outputs, dict) and all(
+            self.notes.hash_of(folder / Path(name).name) == value for name, value in outputs.items()
         )
 
     def pending(self) -> list[str]:
@@ -279,7 +278,7 @@ class UnitStages:
         aside = self.table.with_name(f"{self.table.stem}_edited-{present[:8]}.tsv")
         with files.staged(self.out, aside.parent) as scratch:
             (scratch / aside.name).write_bytes(text)
-        if self.notes.content.get("table_of_fit") == self.key("fit"):
+        if self.notes.content["table_of_fit"] == self.key("fit"):
             return read_table(self.table, n_components)
         # The numbers of the components mean others now.
         self.table.unlink()

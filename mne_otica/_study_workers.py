@@ -18,7 +18,7 @@ from mne_otica._study_page import Row
 from mne_otica._study_rows import process
 from mne_otica._study_stages import Options
 
-_COPIES = 7.0  # peak of a unit over the size of its samples in double precision, measured
+_COPIES = 8.0  # peak of a unit over the size of its samples in double precision, measured
 _WORKER = 400e6  # bytes of a worker with its libraries and figures, measured
 
 
@@ -124,9 +124,11 @@ def memory_free() -> float | None:
     for line in _lines("/proc/meminfo"):
         if line.startswith("MemAvailable:"):
             found = [1024 * int(line.split()[1])]
-    for line in _lines("/sys/fs/cgroup/memory.max"):  # what a container or a SLURM job may use
+    for line in _lines("/sys/fs/cgroup/memory.max"):  # of a container
         if line.strip().isdecimal():
             found.append(int(line))
+    if (allotted := os.environ.get("SLURM_MEM_PER_NODE", "")).isdecimal():
+        found.append(int(allotted) * 1024**2)
     return min(found, default=None)
 
 

@@ -443,8 +443,33 @@ def test_wrong_calls_say_what_is_right(tmp_path, blinks, capsys):
         clean_study([blinks], tmp_path, stages=["dance"])
 
 
-def test_memory_is_predicted(blinks):
-    unit = group(find_files([blinks]), concatenate_runs=False)
-    assert memory_needed(unit) > 1e8
+def test_no_more_workers_than_memory_allows(inputs, blinks, tmp_path, monkeypatch):
+    units = group(find_files(inputs), concatenate_runs=False)
+    need, free = memory_needed(units), memory_free()
+    assert 1e8 < need < free
     assert memory_needed([]) == 0
-    assert memory_free() > 1e8
+    monkeypatch.setenv("SLURM_MEM_PER_NODE", str(int(1.5 * need / 1024**2)))
+    assert need < memory_free() < 2 * need
+    with mne.utils.catch_logging() as log:
+        clean_study(inputs[1:3], tmp_path, n_jobs=2, verbose="info")
+    assert "1 of 2 workers: each may need" in log.getvalue()
+
+
+def test_bar_on_a_terminal_lines_elsewhere(inputs, tmp_path):
+    (empty,) = [path for path in inputs if path.name == "empty.edf"]
+    command = [sys.executable, "-m", "mne_otica.cli", "run", str(empty), "-o", str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (1, "")
+    assert "[1/1] empty: failed, empty.edf is empty (0 bytes)." in ended.stdout
+    termios = pytest.importorskip("termios", reason="terminals are different on Windows")
+    terminal, other_end = os.openpty()
+    termios.tcsetwinsize(terminal, (24, 100))
+    ended = subprocess.run(
+        command, stderr=other_end, stdout=subprocess.PIPE, text=True, check=False
+    )
+    os.close(other_end)
+    shown = os.read(terminal, 100_000).decode()
+    os.close(terminal)
+    assert "1/1" in shown
+    assert "failed=1" in shown
+    assert "[1/1]" not in ended.stdout
