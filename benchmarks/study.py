@@ -81,17 +81,17 @@ def timed(*arguments: object) -> float:
     return time.perf_counter() - started
 
 
-def lines(bids: bool) -> Iterator[str]:
+def lines(bids: bool, n_recordings: int) -> Iterator[str]:
     """Yield the rows of the table."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # mne-bids misses birthdays and the like
         folder = Path(folder)
         if bids:
-            make_bids(folder / "bids")
+            make_bids(folder / "bids", n_recordings)
             study = ["--bids-root", folder / "bids"]
         else:
             (folder / "in").mkdir()
-            study = make_files(folder / "in")
+            study = make_files(folder / "in", n_recordings)
         yield f"Load of the machine at the start: {os.getloadavg()[0]:.1f}.\n"
         yield "| | seconds | of one worker |\n|---|---|---|"
         one = timed(*study, "--out", folder / "one")
@@ -118,6 +118,7 @@ def memory() -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bids", action="store_true", help="a study in BIDS")
+    parser.add_argument("--n", type=int, default=40, help="how many recordings")
     parser.add_argument("--memory", action="store_true", help="memory in place of time")
     parser.add_argument("--write", action="store_true", help="keep the result")
     arguments = parser.parse_args()
@@ -127,9 +128,9 @@ def main() -> None:
                 "Studies, memory: `python -m benchmarks.study --memory`", memory(), arguments.write
             )
             return
-        option = " --bids" if arguments.bids else ""
-        title = f"Studies, 40 recordings of 60 s: `python -m benchmarks.study{option}`"
-        show(title, lines(arguments.bids), arguments.write)
+        option = f" --n {arguments.n}" + (" --bids" if arguments.bids else "")
+        title = f"Studies, {arguments.n} recordings of 60 s: `python -m benchmarks.study{option}`"
+        show(title, lines(arguments.bids, arguments.n), arguments.write)
 
 
 if __name__ == "__main__":

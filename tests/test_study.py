@@ -74,7 +74,7 @@ def inputs(tmp_path_factory):
         simulated(1, n_blinks=0).save(folder / "still_raw.fif")
         misc = raw.copy().set_channel_types(dict.fromkeys(raw.ch_names, "misc"))
         misc.save(folder / "misc_raw.fif")
-        mne.export.export_raw(folder / "cut.edf", raw, physical_range="channelwise")
+        mne.export.export_raw(folder / "cut.edf", raw)
     edf = (folder / "cut.edf").read_bytes()
     (folder / "cut.edf").write_bytes(edf[: len(edf) // 2])
     (folder / "empty.edf").touch()
