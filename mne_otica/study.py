@@ -92,8 +92,16 @@ def clean_study(
     datatype : "eeg" | "meg" | None
         Where in a BIDS study to look for EEG channels; None is the EEG folder of a subject,
         or the MEG folder of one who has none.
-    n_components, l_freq, h_freq, random_state, max_components, reject_by_annotation
-        As in :func:`mne_otica.clean_raw`.
+    n_components : int | float | None
+        As in :func:`mne_otica.clean_raw`, as are the five after it.
+    l_freq, h_freq : float | None
+        The band that the ICA is fitted on, in Hz.
+    random_state : int | None
+        The seed.
+    max_components : int
+        The most components to remove from a recording.
+    reject_by_annotation : bool
+        Whether to leave out spans annotated as bad. They are cleaned all the same.
     stages : sequence of str
         The stages to do, of ``"fit"``, ``"find"``, ``"apply"`` and ``"evaluate"``.
     concatenate_runs : bool
