@@ -34,7 +34,7 @@ class Study:
     ----------
     rows : list of dict
         One row a recording of this run, worst first.
-    out : path-like
+    out : pathlib.Path
         The output folder.
     """
 
