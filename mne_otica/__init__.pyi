@@ -5,6 +5,7 @@ from .evaluation import preservation, rms_reduction, verdict
 from .ica import ICA, register, unregister
 from .report import add_blink_report
 from .solver import OTICAConvergenceWarning, otica
+from .study import clean_study
 
 __version__: str
 
@@ -13,6 +14,7 @@ __all__ = [
     "OTICAConvergenceWarning",
     "add_blink_report",
     "clean_raw",
+    "clean_study",
     "datasets",
     "find_bads_blink",
     "find_blink_events",

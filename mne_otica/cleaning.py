@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,8 @@ from mne_otica._checks import RandomState, _validate_type
 from mne_otica._cleaned import Cleaned
 from mne_otica._filtered import broken_samples, filtered_copy, quiet
 from mne_otica._whitening import Channels
-from mne_otica.blinks import find_bads_blink, locate_blinks
-from mne_otica.evaluation import preservation, rms_reduction
+from mne_otica.blinks import BlinkScores, BlinkTimes, find_bads_blink, locate_blinks
+from mne_otica.evaluation import Preservation, RMSReduction, preservation, rms_reduction
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
 
 if TYPE_CHECKING:
@@ -104,25 +105,8 @@ def clean_raw(
     """
     _validate_type(raw, mne.io.BaseRaw, "raw", "Raw")
     filtered = filtered_copy(raw, l_freq, h_freq)
-    ica = _fit(filtered, n_components, random_state, reject_by_annotation)
-    with quiet():
-        indices, scores = find_bads_blink(
-            ica, raw, max_components=max_components, reject_by_annotation=reject_by_annotation
-        )
-        events = locate_blinks(raw, ica=ica, reject_by_annotation=reject_by_annotation)
-    logger.info(
-        f"Find: {scores.verdict}, components {indices}; {len(events.events)} blinks from "
-        f"{events.source}."
-    )
-    ica.exclude = [int(k) for k in indices]
-    benefit, harm = _evaluate(filtered, ica, events, reject_by_annotation)
-    status = _STATUS[scores.verdict]
-    if status == "ok" and benefit is None:
-        # Blinks that cannot be timed cannot be checked, so nothing is removed on their account.
-        status, ica.exclude = "unsure", []
-    line = _verdict(status, scores, benefit, harm)
-    cleaned, removed = _apply(raw, ica)
-    logger.info(f"Clean: {line}.")
+    ica = fit_ica(filtered, n_components, random_state, reject_by_annotation)
+    found = find_blinks(raw, filtered, ica, max_components, reject_by_annotation)
     settings = {
         "n_components": n_components,
         "n_components_used": int(ica.n_components_),
@@ -135,22 +119,62 @@ def clean_raw(
         "seconds": raw.n_times / raw.info["sfreq"],
         "seconds_fitted": ica.n_samples_ / raw.info["sfreq"],
     }
+    return conclude(raw, ica, found, settings)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found in a recording, before anything is removed from it."""
+
+    scores: BlinkScores
+    events: BlinkTimes
+    benefit: RMSReduction | None
+    harm: Preservation | None
+    status: str
+    verdict: str
+
+
+def find_blinks(raw, filtered, ica, max_components, reject):
+    """Find the blinks and their components, which become ``ica.exclude``, and weigh them."""
+    with quiet():
+        indices, scores = find_bads_blink(
+            ica, raw, max_components=max_components, reject_by_annotation=reject
+        )
+        events = locate_blinks(raw, ica=ica, reject_by_annotation=reject)
+    logger.info(
+        f"Find: {scores.verdict}, components {indices}; {len(events.events)} blinks from "
+        f"{events.source}."
+    )
+    ica.exclude = [int(k) for k in indices]
+    benefit, harm = evaluate(filtered, ica, events, reject)
+    status = _STATUS[scores.verdict]
+    if status == "ok" and benefit is None:
+        # Blinks that cannot be timed cannot be checked, so nothing is removed on their account.
+        status, ica.exclude = "unsure", []
+    return Found(scores, events, benefit, harm, status, _verdict(status, scores, benefit, harm))
+
+
+def conclude(raw, ica, found, settings):
+    """Remove what was found; return all that is known about it."""
+    cleaned, removed = remove(raw, ica)
+    logger.info(f"Clean: {found.verdict}.")
     return Cleaned(
         cleaned,
         ica,
-        events,
-        scores,
-        benefit,
-        harm,
+        found.events,
+        found.scores,
+        found.benefit,
+        found.harm,
         removed,
         evaluation.plain(settings),
-        _versions(),
-        line,
-        status,
+        versions(),
+        found.verdict,
+        found.status,
     )
 
 
-def _fit(filtered, n_components, random_state, reject):
+def fit_ica(filtered, n_components, random_state, reject):
+    """Fit on a filtered copy."""
     with quiet():
         if n_components is None:
             n_components = _affordable(filtered, reject)
@@ -178,7 +202,7 @@ def _affordable(filtered, reject):
     return min(rank, max(enough, _FEWEST_COMPONENTS))
 
 
-def _evaluate(filtered, ica, events, reject):
+def evaluate(filtered, ica, events, reject):
     """Return benefit and harm, both None where there is nothing to measure."""
     if not ica.exclude or not len(events.events):
         return None, None
@@ -205,7 +229,7 @@ def _verdict(status, scores, benefit, harm):
     return f"unsure, nothing removed: component {best.component}, {best.reason}"
 
 
-def _apply(raw, ica):
+def remove(raw, ica):
     """Return a copy without the excluded components, and the time courses of these."""
     copy = raw.copy().load_data(verbose="error")
     if not ica.exclude:
@@ -230,6 +254,7 @@ def _seed(random_state):
     return type(random_state).__name__
 
 
-def _versions():
+def versions():
+    """Return the versions of what the result depends on."""
     found = {"python": platform.python_version(), "mne_otica": __version__}
     return found | {name: version(name) for name in ("mne", "numpy", "scipy")}

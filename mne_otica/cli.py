@@ -1,58 +1,135 @@
-"""The command line: ``mne_otica demo | sys_info``."""
+"""The command line: ``mne_otica demo | run | fit | find | apply | evaluate | sys_info``."""
 
 import argparse
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import mne
 
 import mne_otica
-from mne_otica import clean_raw, datasets
+
+_STUDY = {
+    "run": "Clean a study: fit, find, apply and evaluate, each only if need be.",
+    "fit": "Fit the ICAs of a study.",
+    "find": "Find the components that hold blinks, in ICAs that are fitted.",
+    "apply": "Remove the components that the tables call bad.",
+    "evaluate": "Measure what the removal did, and write the reports.",
+}
 
 
-def _demo(arguments: argparse.Namespace) -> None:
+def _demo(arguments: argparse.Namespace) -> int:
     """Remove the blinks from the shipped recording and show what that did."""
-    raw = datasets.sample()
+    raw = mne_otica.datasets.sample()
     started = time.perf_counter()
-    result = clean_raw(raw)
+    result = mne_otica.clean_raw(raw)
     seconds = time.perf_counter() - started
     print(f"Cleaned {raw.times[-1]:.0f} s of EEG in {seconds:.1f} s: {result.verdict}.\n")
     for name, value in result.summary():
         print(f"{name}: {value}")
+    return 0
 
 
-def _sys_info(arguments: argparse.Namespace) -> None:
+def _sys_info(arguments: argparse.Namespace) -> int:
     """Show the versions of this package and of what it uses."""
     print(f"mne-otica {mne_otica.__version__}")
     mne.sys_info(check_version=False)
+    return 0
 
 
-COMMANDS = {"demo": _demo, "sys_info": _sys_info}
+def _study(arguments: argparse.Namespace) -> int:
+    """Clean a study, or do one stage of it; the status is 1 if any recording failed."""
+    import matplotlib
+
+    from mne_otica.study import STAGES, clean_study
+
+    matplotlib.use("agg")
+    options = vars(arguments).copy()
+    command, verbose = options.pop("command"), options.pop("verbose")
+    options["run"] = options.pop("runs")
+    options["inputs"] = options["inputs"] or None
+    stages = STAGES if command == "run" else (command,)
+    level = "debug" if verbose else "info"
+    try:
+        study = clean_study(stages=stages, verbose=level, **options)
+    except (OSError, ValueError, ImportError, RuntimeError) as error:
+        print(f"mne_otica {command}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"mne_otica {command}: stopped; run it again to go on.", file=sys.stderr)
+        return 130
+    return 1 if study.failed else 0
+
+
+def _add_study_options(parser, command):
+    """Add the options of a stage, spelt as MNE and mne-bids-pipeline spell them."""
+    add = parser.add_argument
+    add("inputs", nargs="*", type=Path, metavar="FILE", help="recordings in any format of MNE's")
+    add("--bids-root", type=Path, metavar="FOLDER", help="a BIDS study, in place of files")
+    for name in ("subject", "session", "task"):
+        add(f"--{name}", nargs="+", metavar=name.upper(), help=f"only this {name} (BIDS)")
+    add("--run", nargs="+", dest="runs", metavar="RUN", help="only this run (BIDS)")
+    add("--datatype", choices=("eeg", "meg"), help="where BIDS has the EEG channels")
+    add("-o", "--out", type=Path, metavar="FOLDER", help="where to write; nothing goes elsewhere")
+    if command in ("run", "fit"):
+        add("--n-components", type=_number, metavar="N", help="as in mne.preprocessing.ICA")
+        add("--l-freq", type=_frequency, default=1.0, metavar="HZ", help="fit above, or none")
+        add("--h-freq", type=_frequency, default=40.0, metavar="HZ", help="fit below, or none")
+        add("--random-state", type=int, default=0, metavar="SEED", help="the seed (default 0)")
+    if command in ("run", "find"):
+        add("--max-components", type=int, default=2, metavar="N", help="the most to remove")
+    add("--concatenate-runs", action="store_true", help="one ICA for the runs of a session")
+    add("--n-jobs", type=int, default=1, metavar="N", help="recordings at once; -1: all cores")
+    add("--dask", metavar="ADDRESS", help="run on a Dask cluster, for instance tcp://host:8786")
+    add("--overwrite", action="store_true", help="do again what is done")
+    add("--dry-run", action="store_true", help="only say what would be done")
+    add("--on-error", choices=("continue", "abort"), default="continue", help="if one fails")
+
+
+def _number(text: str) -> int | float:
+    return float(text) if "." in text else int(text)
+
+
+def _frequency(text: str) -> float | None:
+    return None if text.lower() == "none" else float(text)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mne_otica", description=mne_otica.__doc__)
     parser.add_argument("--version", action="version", version=mne_otica.__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, run in COMMANDS.items():
-        command = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
+    for name, run in {
+        "demo": _demo,
+        **dict.fromkeys(_STUDY, _study),
+        "sys_info": _sys_info,
+    }.items():
+        text = _STUDY.get(name, run.__doc__)
+        command = commands.add_parser(name, help=text, description=text)
+        if run is _study:
+            _add_study_options(command, name)
         command.add_argument("--verbose", action="store_true", help="show MNE's messages")
-        command.set_defaults(run=run)
+        command.set_defaults(function=run)
     return parser
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run a command.
 
     Parameters
     ----------
     argv : sequence of str | None
         The arguments; None takes those of the process.
+
+    Returns
+    -------
+    status : int
+        0, or 1 if anything failed.
     """
     arguments = _parser().parse_args(argv)
+    function = vars(arguments).pop("function")
     with mne.use_log_level("info" if arguments.verbose else "warning"):
-        arguments.run(arguments)
+        return function(arguments)
 
 
 if __name__ == "__main__":

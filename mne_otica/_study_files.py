@@ -1,0 +1,177 @@
+"""Whole files or none: writing so that a run killed at any moment leaves nothing half done."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+WORK = ".mne_otica"  # rows, remembered hashes, and what is being written
+_A_DAY = 24 * 3600
+_REMEDIES = {
+    errno.ENOSPC: "the disk is full; free some space",
+    errno.EDQUOT: "the disk quota is used up; free some space",
+    errno.EFBIG: "the largest file size allowed is exceeded; raise the limit",
+    errno.EROFS: "the file system is read-only; choose another output folder",
+    errno.EACCES: "writing is not permitted; change the permissions or the output folder",
+    errno.EPERM: "writing is not permitted; change the permissions or the output folder",
+}
+
+
+class OutputError(OSError):
+    """Nothing can be written to the output folder."""
+
+
+@contextmanager
+def explained(out: Path) -> Iterator[None]:
+    """Say in words why the output folder cannot be written to."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _REMEDIES:
+            raise
+        remedy = _REMEDIES[error.errno]
+        raise OutputError(f"Cannot write to {out}: {remedy}, and run again.") from error
+
+
+@contextmanager
+def staged(out: Path, folder: Path) -> Iterator[Path]:
+    """Yield an empty folder, whose files move to ``folder`` together if all goes well.
+
+    JSON sidecars vouch for the other files. So the old ones go before the others come, and
+    the new ones come last.
+    """
+    with explained(out):
+        scratch = _scratch(out)
+        try:
+            yield scratch
+            files = sorted(scratch.iterdir(), key=lambda path: path.suffix == ".json")
+            for path in files:
+                _flush(path)
+            folder.mkdir(parents=True, exist_ok=True)
+            for path in files:
+                if path.suffix == ".json":
+                    (folder / path.name).unlink(missing_ok=True)
+            for path in files:
+                os.replace(path, folder / path.name)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def write_text(out: Path, path: Path, text: str) -> None:
+    """Write one small file."""
+    with staged(out, path.parent) as scratch:
+        (scratch / path.name).write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write a sidecar; to be called on a path in a staged folder."""
+    text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the content of a sidecar; empty where there is none or it cannot be understood."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def discard_leftovers(out: Path) -> None:
+    """Remove what runs that were killed had begun to write."""
+    for scratch in (out / WORK / "tmp").glob("*-*-*"):
+        host, pid, _ = scratch.name.rsplit("-", 2)
+        with suppress(FileNotFoundError):  # as another run removes them, too
+            if host == _host():
+                over = not _alive(int(pid))
+            else:  # another machine, or a container that is gone
+                over = time.time() - scratch.stat().st_mtime > _A_DAY
+            if over:
+                shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _scratch(out):
+    folder = out / WORK / "tmp"
+    folder.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix=f"{_host()}-{os.getpid()}-", dir=folder))
+
+
+def _host():
+    return socket.gethostname() or "localhost"
+
+
+def _alive(pid):
+    if os.name != "posix":  # where signal 0 is not a question
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _flush(path):
+    with open(path, "rb+") as file:
+        os.fsync(file.fileno())
+
+
+class Notes:
+    """What is remembered about a unit between runs; all but the seconds can be found again.
+
+    SHA-256 of files are kept until their size or time of change differ.
+    """
+
+    def __init__(self, out: Path, label: str) -> None:
+        self._out, self._path = out, out / WORK / "notes" / f"{label}.json"
+        self.content = {"hashes": {}, "seconds": {}, "tables": [], "table_of_fit": ""}
+        known = read_json(self._path)
+        for name, empty in self.content.items():
+            if isinstance(known.get(name), type(empty)):
+                self.content[name] = known[name]
+        self._saved = json.dumps(self.content)
+
+    def hash_of(self, path: Path) -> str | None:
+        """Return the hash of a file, None where there is none."""
+        try:
+            stat = path.stat()
+        except FileNotFoundError:
+            return None
+        state = [stat.st_size, stat.st_mtime_ns]
+        known = self.content["hashes"].get(str(path))
+        if isinstance(known, list) and known[:2] == state:
+            return known[2]
+        with open(path, "rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        self.content["hashes"][str(path)] = [*state, found]
+        return found
+
+    def moved(self, old: Path, new: Path) -> None:
+        """Keep the hash of a file that has got its name."""
+        known = self.content["hashes"].pop(str(old), None)
+        if known is not None and new.exists():
+            self.content["hashes"][str(new)] = known
+
+    def save(self) -> None:
+        """Keep what is known for the next run."""
+        text = json.dumps(self.content)
+        if text != self._saved:
+            write_text(self._out, self._path, text)
+            self._saved = text
+
+
+def digest(content: Any) -> str:
+    """Return the hash of anything that JSON can hold."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,183 @@
+"""The page of a study: one HTML file that needs nothing else, on a screen or a phone."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+Row = dict[str, Any]
+STATUSES = ("failed", "unsure", "no-blink", "ok")  # worst first
+_MARKS = {"failed": "✕", "unsure": "?", "no-blink": "–", "ok": "✓"}
+_STYLE = """
+:root { color-scheme: light dark; --line: #d5d9de; --soft: #5b6570; --bar: #3b6ea5; --back: #fff;
+  --text: #1d2329; --card: #f6f7f9; --failed: #a4262c; --unsure: #8a5a00; --no-blink: #4a5560;
+  --ok: #1e6b3a; }
+@media (prefers-color-scheme: dark) { :root { --line: #3a424b; --soft: #a3adb8; --bar: #7fb0e6;
+  --back: #14181c; --text: #e6e9ec; --card: #1d2329; --failed: #ff8f8f; --unsure: #f0c060;
+  --no-blink: #b8c2cc; --ok: #7fd69d; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1.5rem; max-width: 90rem; background: var(--back);
+  color: var(--text); font: 14px/1.45 system-ui, sans-serif; }
+h1 { font-size: 1.5rem; margin: 0 0 .25rem; }
+p { margin: 0 0 1rem; color: var(--soft); }
+.counts, .charts { display: flex; flex-wrap: wrap; gap: .75rem; margin: 0 0 1.25rem; padding: 0;
+  list-style: none; }
+.counts li, figure { border: 1px solid var(--line); border-radius: 6px; background: var(--card); }
+.counts li { padding: .4rem .9rem; }
+.counts b { font-size: 1.25rem; margin-right: .35rem; }
+figure { margin: 0; padding: .75rem 1rem; flex: 1 1 18rem; max-width: 30rem; }
+figcaption { font-weight: 600; margin-bottom: .4rem; }
+svg { width: 100%; height: auto; display: block; }
+svg rect { fill: var(--bar); }
+svg text { fill: var(--soft); font: 11px system-ui, sans-serif; text-anchor: middle; }
+svg line { stroke: var(--line); }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { padding: .4rem .5rem; text-align: left; vertical-align: top;
+  border-bottom: 1px solid var(--line); }
+th { position: sticky; top: 0; background: var(--back); vertical-align: bottom; }
+td.number, th.number { text-align: right; }
+td.number { white-space: nowrap; }
+td.name, td.message { overflow-wrap: anywhere; }
+td.name { min-width: 8rem; }
+td.message { min-width: 14rem; }
+details { color: var(--soft); font-size: 12px; }
+a { color: inherit; text-decoration-color: var(--bar); text-underline-offset: 2px; }
+.status { font-weight: 600; white-space: nowrap; }
+.failed { color: var(--failed); } .unsure { color: var(--unsure); }
+.no-blink { color: var(--no-blink); } .ok { color: var(--ok); }
+@media (max-width: 64rem) {
+  body { padding: 1rem; }
+  thead { position: absolute; left: -100rem; }
+  table, tbody, tr, td { display: block; }
+  tr { display: flex; flex-wrap: wrap; column-gap: 1rem; border: 1px solid var(--line);
+    border-radius: 6px; background: var(--card); margin-bottom: .75rem; padding: .5rem .75rem; }
+  td, td.number { border: 0; padding: .1rem 0; text-align: left; }
+  td.empty { display: none; }
+  td.name, td.message { flex-basis: 100%; min-width: 0; }
+  td.name { font-weight: 600; }
+  td.number::before { content: attr(data-label) " "; color: var(--soft); }
+}
+"""
+
+
+def page(rows: Sequence[Row], title: str = "Eye blinks removed") -> str:
+    """Return the page; the rows come in the order in which they are shown."""
+    counts = Counter(row["status"] for row in rows)
+    chips = "".join(
+        f'<li class="{status}"><b>{counts[status]}</b>{_MARKS[status]} {status}</li>'
+        for status in STATUSES
+        if counts[status]
+    )
+    head = "".join(
+        f'<th scope="col"{_class(kind)}>{name}</th>' for name, _, kind in _COLUMNS.values()
+    )
+    body = "\n".join(_row(row) for row in rows)
+    return f"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>
+<h1>{html.escape(title)}</h1>
+<p>{len(rows)} recordings, those to look at first on top. Names lead to reports. To remove other
+components, edit <code>*_components.tsv</code> and run again.</p>
+<ul class="counts">{chips}</ul>
+<div class="charts">{_charts(rows)}</div>
+<table><thead><tr>{head}</tr></thead><tbody>
+{body}
+</tbody></table></body></html>
+"""
+
+
+def _percent(value):
+    return f"{100 * value:.1f} %"
+
+
+def _seconds(value):
+    return f"{int(value) // 60}:{int(value) % 60:02d}" if value >= 60 else f"{value:.0f} s"
+
+
+_COLUMNS = {
+    "recording": ("Recording", None, "name"),
+    "status": ("Status", None, "status"),
+    "message": ("What happened", None, "message"),
+    "duration": ("Length", _seconds, "number"),
+    "components": ("Fitted / rank", str, "number"),
+    "removed": ("Component removed", str, "number"),
+    "blinks": ("Blinks", str, "number"),
+    "benefit": ("Blink removed", _percent, "number"),
+    "harm": ("Change elsewhere", lambda value: f"{100 * value:+.1f} %", "number"),
+    "converged": ("Converged", lambda value: "yes" if value else "no", "number"),
+    "seconds": ("Took", lambda value: f"{value:.1f} s", "number"),
+}
+
+
+def _class(kind):
+    return f' class="{kind}"'
+
+
+def _row(row):
+    names = list(_COLUMNS)
+    if row["status"] == "failed":  # there is nothing to tell but why
+        names = names[:3]
+    return "<tr>" + "".join(_cell(row, name) for name in names) + "</tr>"
+
+
+def _cell(row, name):
+    label, show, kind = _COLUMNS[name]
+    value = row[name]
+    if name == "status":
+        return f'<td class="status {value}">{_MARKS[value]} {value}</td>'
+    if name == "recording":
+        text = html.escape(value)
+        if row["report"]:
+            text = f'<a href="{html.escape(quote(row["report"]))}">{text}</a>'
+        return f'<td class="name">{text}</td>'
+    if name == "message":
+        told = html.escape(row["warnings"] or "")
+        told = told and f"<details><summary>Warnings</summary>{told}</details>"
+        width = len(_COLUMNS) - 2 if row["status"] == "failed" else 1
+        return f'<td class="message" colspan="{width}">{html.escape(value)}{told}</td>'
+    if value is None or value == "":
+        return f'<td class="{kind} empty"></td>'
+    text = f"{value} / {row['rank']}" if name == "components" else show(value)
+    return f'<td class="{kind}" data-label="{label}">{html.escape(text)}</td>'
+
+
+def _charts(rows):
+    benefit = [100 * row["benefit"] for row in rows if row["benefit"] is not None]
+    harm = [100 * abs(row["harm"]) for row in rows if row["harm"] is not None]
+    return _histogram(
+        benefit, np.arange(0, 101, 10), "How much of the blink went (%)", "recordings"
+    ) + _histogram(harm, np.arange(0, 11), "Change without blinks (%)", "recordings")
+
+
+def _histogram(values, edges, caption, unit):
+    """Return a histogram as a figure; what is beyond the edges counts in the end bins."""
+    if not values:
+        return ""
+    counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
+    width, height, bottom = 300, 110, 18
+    step, most = width / len(counts), max(counts.max(), 1)
+    parts = [f'<line x1="0" x2="{width}" y1="{height - bottom}" y2="{height - bottom}"/>']
+    for k, count in enumerate(counts):
+        tall = (height - bottom - 16) * count / most
+        left, top = k * step, height - bottom - tall
+        middle = left + step / 2
+        if count:
+            parts.append(
+                f'<rect x="{left + 2:.1f}" y="{top:.1f}" width="{step - 4:.1f}" '
+                f'height="{tall:.1f}"/><text x="{middle:.1f}" y="{top - 4:.1f}">{count}</text>'
+            )
+        last = k == len(counts) - 1
+        label = f"{edges[k]:g}+" if last and edges[-1] < 100 else f"{edges[k]:g}"
+        parts.append(f'<text x="{middle:.1f}" y="{height - 4}">{label}</text>')
+    spoken = ", ".join(f"{edges[k]:g} to {edges[k + 1]:g}: {n}" for k, n in enumerate(counts) if n)
+    return (
+        f"<figure><figcaption>{caption}</figcaption>"
+        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{caption}; {unit} in each '
+        f'bin: {spoken}">{"".join(parts)}</svg></figure>'
+    )

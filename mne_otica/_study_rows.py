@@ -1,0 +1,172 @@
+"""One unit of a study from beginning to end, and the rows that tell what became of it."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+
+from mne.utils import logger
+
+from mne_otica import _study_files as files
+from mne_otica._study_inputs import Recording, Unit
+from mne_otica._study_page import STATUSES, Row
+from mne_otica._study_stages import STAGES, Options, UnitStages
+
+COLUMNS = (
+    "recording",
+    "status",
+    "message",
+    "duration",
+    "rank",
+    "components",
+    "removed",
+    "blinks",
+    "benefit",
+    "harm",
+    "seconds",
+    "converged",
+    "warnings",
+    "report",
+)
+_NUMBERS = "duration rank components blinks benefit harm seconds converged".split()
+
+
+def process(unit: Unit, out: Path, options: Options) -> list[Row]:
+    """Do what is to be done for a unit; return one row a recording, whatever happens.
+
+    Only an output folder that cannot be written to raises, as nothing after it could work.
+    """
+    work = UnitStages(unit, out, options)
+    try:
+        for stage in options.stages:
+            if stage in STAGES[:2]:
+                work.do(stage)
+    except files.OutputError:
+        raise
+    except Exception as error:
+        rows = [_failed(recording, error) for recording in unit.recordings]
+    else:
+        rows = [_finish(work, recording) for recording in unit.recordings]
+    for recording, row in zip(unit.recordings, rows, strict=True):
+        _keep(out, recording, row)
+    work.notes.save()
+    return rows
+
+
+def _finish(work, recording):
+    """Do the stages that each recording has for itself."""
+    try:
+        for stage in work.options.stages:
+            if stage in STAGES[2:]:
+                work.do(stage, recording)
+        return _row(work, recording)
+    except files.OutputError:
+        raise
+    except Exception as error:
+        return _failed(recording, error)
+
+
+def finished(unit: Unit, out: Path, options: Options) -> list[Row] | None:
+    """Return the rows of a unit of which nothing is to be done, else None."""
+    work = UnitStages(unit, out, options)
+    try:
+        if work.pending():
+            return None
+        return [_row(work, recording) for recording in unit.recordings]
+    except Exception:  # whatever is wrong, it is found again, and told, when it is processed
+        return None
+    finally:
+        work.notes.save()
+
+
+def planned(unit: Unit, out: Path, options: Options) -> str:
+    """Return the stages that are to be done, in words."""
+    try:
+        return ", ".join(UnitStages(unit, out, options).pending()) or "nothing"
+    except Exception as error:
+        return f"will fail: {_sentence(error)}"
+
+
+def _row(work, recording):
+    fit, find = (work.sidecar(stage).get("Results", {}) for stage in STAGES[:2])
+    last = work.sidecar("evaluate", recording).get("Results", {})
+    if last and work.sidecar("evaluate", recording)["Upstream"] != work.sidecar(
+        "apply", recording
+    ).get("Key"):
+        last = {}  # of an earlier state
+    report = recording.name.folder / Path(last.get("report", "")).name
+    told = [
+        warning
+        for stage in STAGES
+        for warning in work.sidecar(stage, recording if stage in STAGES[2:] else None).get(
+            "Warnings", []
+        )
+    ]
+    seconds = work.notes.content["seconds"]
+    shared = sum(seconds.get(stage, 0) for stage in STAGES[:2]) / len(work.unit.recordings)
+    own = sum(seconds.get(f"{stage} {recording.name.label}", 0) for stage in STAGES[2:])
+    return {
+        "recording": recording.name.label,
+        "status": last.get("status") or find.get("status") or "ok",
+        "message": last.get("verdict") or find.get("verdict") or "fitted",
+        "duration": last.get("seconds", fit.get("seconds")),
+        "rank": fit.get("rank"),
+        "components": fit.get("n_components"),
+        "removed": " ".join(map(str, last.get("components", find.get("components", [])))),
+        "blinks": len(last["blinks"]["samples"]) if last else find.get("blinks"),
+        "benefit": last.get("reduction"),
+        "harm": last.get("change"),
+        "seconds": round(shared + own, 2),
+        "converged": fit.get("converged"),
+        "warnings": " | ".join(dict.fromkeys(told)) or None,
+        "report": report.as_posix() if last else None,
+    }
+
+
+def _failed(recording, error):
+    logger.debug("".join(traceback.format_exception(error)))
+    empty = dict.fromkeys(COLUMNS)
+    name = recording.name.label
+    return empty | {"recording": name, "status": "failed", "message": _sentence(error)}
+
+
+def _sentence(error):
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: {text}"
+
+
+def _keep(out, recording, row):
+    """Write a row down, for summaries of runs that do other recordings of the study."""
+    path = _rows_folder(out) / f"{recording.name.label}.json"
+    content = {"input": str(recording.path), "row": row}
+    if files.read_json(path) != content:
+        with files.staged(out, path.parent) as scratch:
+            files.write_json(scratch / path.name, content)
+
+
+def _rows_folder(out):
+    return out / files.WORK / "rows"
+
+
+def other_rows(out: Path, recordings: list[Recording]) -> list[Row]:
+    """Return the rows of recordings that other runs did and that are still there."""
+    own = {recording.name.label for recording in recordings}
+    rows = []
+    for path in sorted(_rows_folder(out).glob("*.json")):
+        content = files.read_json(path)
+        row = content.get("row")
+        if path.stem not in own and _is_row(row) and Path(str(content.get("input"))).exists():
+            rows.append(row)
+    return rows
+
+
+def _is_row(row):
+    """Return whether this is a row indeed: the file may come from anyone."""
+    return (
+        isinstance(row, dict)
+        and set(row) == set(COLUMNS)
+        and row["status"] in STATUSES
+        and all(isinstance(row[name], str) for name in ("recording", "message"))
+        and all(isinstance(row[name], str | None) for name in ("removed", "warnings", "report"))
+        and all(isinstance(row[name], int | float | None) for name in _NUMBERS)
+    )

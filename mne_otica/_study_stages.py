@@ -1,0 +1,381 @@
+"""The stages of one unit of a study: fit, find, apply, evaluate, each done only if need be."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mne
+import numpy as np
+from mne.utils import logger
+
+from mne_otica import __version__, cleaning, evaluation
+from mne_otica import _study_files as files
+from mne_otica._filtered import filtered_copy
+from mne_otica._study_inputs import Recording, Unit, read, sources
+from mne_otica._study_table import bad_components, read_table, table_text
+from mne_otica._whitening import Channels
+from mne_otica.blinks import BlinkCandidate, BlinkScores, locate_blinks
+
+STAGES = ("fit", "find", "apply", "evaluate")
+PARAMETERS = {
+    "fit": ("n_components", "l_freq", "h_freq", "random_state", "reject_by_annotation"),
+    "find": ("max_components",),
+    "apply": (),
+    "evaluate": (),
+}
+# Processing and suffix in the names of the files of each stage.
+_FILES = {
+    "fit": ("icafit", "ica"),
+    "find": ("ica", "ica"),
+    "apply": ("clean", "raw"),
+    "evaluate": ("clean", "blinks"),
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to do, and how."""
+
+    parameters: dict[str, Any]
+    stages: tuple[str, ...] = STAGES
+    overwrite: bool = False
+
+
+class UnitStages:
+    """The stages of the recordings that share one ICA.
+
+    A stage leaves its files and a JSON sidecar that names its key: a hash of the package
+    version, the parameters of the stage and the key of the stage before. The first key
+    holds the hashes of the input files. A stage whose key and files are as they would be
+    is not done again.
+    """
+
+    def __init__(self, unit: Unit, out: Path, options: Options) -> None:
+        self.unit, self.out, self.options = unit, out, options
+        self.notes = files.Notes(out, unit.name.label)
+        self._raws, self._filtered, self._bads = {}, {}, {}
+        self._sources = None
+
+    # What is where
+
+    def path(self, stage: str, extension: str, recording: Recording | None = None) -> Path:
+        """Return the path of a file of a stage."""
+        name = self.unit.name if recording is None else recording.name
+        return self.out / name.file(*_FILES[stage], extension)
+
+    @property
+    def table(self) -> Path:
+        """The table of components."""
+        return self.out / self.unit.name.file("ica", "components", ".tsv")
+
+    def sidecar(self, stage: str, recording: Recording | None = None) -> dict[str, Any]:
+        """Return the content of the sidecar of a stage, empty if there is none."""
+        return files.read_json(self.path(stage, ".json", recording))
+
+    def source_hashes(self) -> dict[str, str]:
+        """Return the hash of every file of every recording, by the name it has in sidecars."""
+        if self._sources is None:
+            self._sources = {
+                _source_name(path, recording): self.notes.hash_of(path)
+                for recording in self.unit.recordings
+                for path in sources(recording)
+            }
+        return self._sources
+
+    # What is to be done
+
+    def parameters(self, stage: str) -> dict[str, Any]:
+        """Return the parameters of a stage: those given, or those that it was done with."""
+        if stage not in self.options.stages:
+            return self.sidecar(stage)["Parameters"]
+        return {name: self.options.parameters[name] for name in PARAMETERS[stage]}
+
+    def upstream(self, stage: str, recording: Recording | None = None) -> str:
+        """Return the hash of what a stage builds on."""
+        if stage == "fit":
+            return files.digest(self.source_hashes())
+        if stage == "find":
+            return self.key("fit")
+        if stage == "apply":
+            return files.digest([self.key("find"), self.excluded()])
+        return self.key("apply", recording)
+
+    def key(self, stage: str, recording: Recording | None = None) -> str:
+        """Return the key of a stage; raise if it must be there already, but is not."""
+        upstream = self.upstream(stage, recording)
+        if stage in self.options.stages:
+            return files.digest([stage, __version__, self.parameters(stage), upstream])
+        sidecar = self.sidecar(stage, recording)
+        if sidecar.get("Upstream") != upstream:
+            state = "is out of date" if sidecar else "has not been done"
+            raise ValueError(f"The stage {stage!r} {state}; do it first: mne_otica {stage}.")
+        return sidecar["Key"]
+
+    def is_done(self, stage: str, recording: Recording | None = None) -> bool:
+        """Return whether the files of a stage are there, whole, and as they would be again."""
+        sidecar = self.sidecar(stage, recording)
+        # Where there is none, no input needs to be read to know.
+        if not sidecar or sidecar.get("Key") != self.key(stage, recording):
+            return False
+        if stage == "find" and not self.table.exists():
+            return False
+        folder, outputs = self.path(stage, ".json", recording).parent, sidecar.get("Outputs")
+        return isinstance(outputs, dict) and all(
+            self.notes.hash_of(folder / Path(name).name) == value for name, value in outputs.items()
+        )
+
+    def pending(self) -> list[str]:
+        """Return the stages that are to be done."""
+        if self.options.overwrite:
+            return list(self.options.stages)
+        for position, stage in enumerate(self.options.stages):
+            each = self.unit.recordings if stage in STAGES[2:] else [None]
+            if not all(self.is_done(stage, recording) for recording in each):
+                return list(self.options.stages[position:])
+        return []
+
+    def do(self, stage: str, recording: Recording | None = None) -> None:
+        """Do a stage unless it is done."""
+        key = self.key(stage, recording)  # raises if the stage before is missing
+        if not self.options.overwrite and self.is_done(stage, recording):
+            return
+        started = time.perf_counter()
+        sidecar = self.path(stage, ".json", recording)
+        with (
+            files.staged(self.out, sidecar.parent) as scratch,
+            warnings.catch_warnings(record=True) as caught,
+            mne.use_log_level("info" if logger.level <= logging.DEBUG else "warning"),
+        ):
+            warnings.simplefilter("always")
+            results = getattr(self, f"_{stage}")(scratch, *([recording] if recording else []))
+            written = sorted(scratch.iterdir())
+            outputs = {path.name: self.notes.hash_of(path) for path in written}
+            outputs.pop(self.table.name, None)  # people may change it
+            content = {
+                "Stage": stage,
+                "Sources": list(self.source_hashes()),
+                "SHA256": self.source_hashes(),
+                "Outputs": outputs,
+                "Parameters": self.parameters(stage),
+                "Versions": cleaning.versions(),
+                "Upstream": self.upstream(stage, recording),
+                "Key": key,
+                "Warnings": self._reader_warnings(recording)
+                + list(dict.fromkeys(str(warning.message) for warning in caught)),
+                "Results": evaluation.plain(results),
+            }
+            files.write_json(scratch / sidecar.name, content)
+        for path in written:
+            self.notes.moved(path, sidecar.parent / path.name)
+        label = stage if recording is None else f"{stage} {recording.name.label}"
+        self.notes.content["seconds"][label] = round(time.perf_counter() - started, 2)
+
+    # The recordings
+
+    def _raw(self, recording):
+        """Return a recording in which what is bad in any run is marked bad."""
+        if not self._raws:
+            for one in self.unit.recordings:
+                self._raws[one] = read(one)
+                self._bads[one] = list(self._raws[one][0].info["bads"])
+            union = {name for bads in self._bads.values() for name in bads}
+            for raw, _ in self._raws.values():
+                raw.info["bads"] = [name for name in raw.ch_names if name in union]
+        return self._raws[recording][0]
+
+    def _reader_warnings(self, recording):
+        chosen = self.unit.recordings if recording is None else [recording]
+        return [told for one in chosen if one in self._raws for told in self._raws[one][1]]
+
+    def _copy_to_fit(self, recording):
+        if recording not in self._filtered:
+            fit = self.parameters("fit")
+            self._filtered[recording] = filtered_copy(
+                self._raw(recording), fit["l_freq"], fit["h_freq"]
+            )
+        return self._filtered[recording]
+
+    def _together(self, get):
+        """Return all recordings of the unit as one."""
+        each = [get(recording) for recording in self.unit.recordings]
+        if len(each) == 1:
+            return each[0]
+        try:
+            return mne.concatenate_raws([_as_array(raw) for raw in each], verbose="error")
+        except ValueError as error:
+            raise ValueError(
+                f"The runs do not go together ({error}); fit them one by one, or make their "
+                "channels and sampling rates alike."
+            ) from error
+
+    # The stages
+
+    def _fit(self, scratch):
+        fit = self.parameters("fit")
+        reject = fit["reject_by_annotation"]
+        data = self._together(self._copy_to_fit)
+        ica = cleaning.fit_ica(data, fit["n_components"], fit["random_state"], reject)
+        ica.save(scratch / self.path("fit", ".fif").name)
+        used = data.get_data(reject_by_annotation="omit" if reject else None)
+        return {
+            "n_components": ica.n_components_,
+            "n_iter": ica.n_iter_,
+            "converged": ica.converged_,
+            "rank": Channels(used).rank,
+            "seconds": data.n_times / data.info["sfreq"],
+            "seconds_fitted": ica.n_samples_ / data.info["sfreq"],
+        }
+
+    def _find(self, scratch):
+        ica = mne.preprocessing.read_ica(self.path("fit", ".fif"), verbose="error")
+        found = cleaning.find_blinks(
+            self._together(self._raw),
+            self._together(self._copy_to_fit),
+            ica,
+            self.parameters("find")["max_components"],
+            self.parameters("fit")["reject_by_annotation"],
+        )
+        ica.save(scratch / self.path("find", ".fif").name)
+        automatic = table_text(found.scores, ica.exclude)
+        edited = self._keep_edits(automatic, ica.n_components_)
+        text = table_text(found.scores, ica.exclude, edited)
+        (scratch / self.table.name).write_text(text, encoding="utf-8", newline="\n")
+        if not edited:
+            self._recognise(scratch / self.table.name)
+        return {
+            "status": found.status,
+            "verdict": found.verdict,
+            "components": ica.exclude,
+            "blinks": len(found.events.events),
+            "decision": found.scores.verdict,
+            "geometry": found.scores.geometry,
+            "strategy": found.scores.strategy,
+            "values": found.scores.values,
+            "candidates": found.scores.to_dict(),
+        }
+
+    def _recognise(self, table):
+        """Remember a table as written here, before it is there for anyone to edit."""
+        notes = self.notes.content
+        notes["tables"] = sorted({*notes["tables"], self.notes.hash_of(table)})
+        notes["table_of_fit"] = self.key("fit")
+        self.notes.save()
+
+    def _keep_edits(self, automatic, n_components):
+        """Put a table that a person has edited aside; return what it says if it still holds."""
+        present = self.notes.hash_of(self.table)
+        if present is None or present in self.notes.content["tables"]:
+            return None
+        text = self.table.read_bytes()
+        if text == automatic.encode():
+            return None
+        aside = self.table.with_name(f"{self.table.stem}_edited-{present[:8]}.tsv")
+        with files.staged(self.out, aside.parent) as scratch:
+            (scratch / aside.name).write_bytes(text)
+        if self.notes.content["table_of_fit"] == self.key("fit"):
+            return read_table(self.table, n_components)
+        # The numbers of the components mean others now.
+        self.table.unlink()
+        return None
+
+    def excluded(self) -> list[int]:
+        """Return the components to remove, as the table has them."""
+        n_components = self.sidecar("fit")["Results"]["n_components"]
+        return bad_components(read_table(self.table, n_components))
+
+    def _ica(self):
+        ica = mne.preprocessing.read_ica(self.path("find", ".fif"), verbose="error")
+        excluded = self.excluded()
+        if sorted(ica.exclude) != excluded:  # by hand
+            ica.exclude = excluded
+            ica.labels_["blink"] = list(excluded)
+        return ica
+
+    def _apply(self, scratch, recording):
+        ica = self._ica()
+        cleaned, _ = cleaning.remove(self._raw(recording), ica)
+        cleaned.info["bads"] = self._bads[recording]
+        path = scratch / self.path("apply", ".fif", recording).name
+        cleaned.save(path, split_naming="bids")
+        return {"components": sorted(ica.exclude)}
+
+    def _evaluate(self, scratch, recording):
+        fit, find = self.parameters("fit"), self.parameters("find")
+        fitted, found = self.sidecar("fit")["Results"], self.sidecar("find")["Results"]
+        raw, filtered, ica = self._raw(recording), self._copy_to_fit(recording), self._ica()
+        reject = fit["reject_by_annotation"]
+        events = locate_blinks(raw, ica=ica, reject_by_annotation=reject)
+        benefit, harm = cleaning.evaluate(filtered, ica, events, reject)
+        status, verdict = _judgement(found, ica.exclude, benefit, harm)
+        here = cleaning.Found(_scores(found), events, benefit, harm, status, verdict)
+        settings = fit | find | {"n_components_used": fitted["n_components"]}
+        settings |= {name: fitted[name] for name in ("converged", "seconds_fitted")}
+        settings |= {"seconds": raw.n_times / raw.info["sfreq"]}
+        result = cleaning.conclude(raw, ica, here, settings)
+        report = scratch / self.path("evaluate", ".html", recording).name.replace(
+            "_blinks.html", "_report.html"
+        )
+        result.report(title=recording.name.label).save(report, open_browser=False)
+        _take_out_date(report)
+        facts = result.to_dict()
+        del facts["settings"], facts["versions"]
+        return facts | {
+            "seconds": settings["seconds"],
+            "reduction": None if benefit is None else benefit.over(benefit.most_affected()),
+            "change": None if harm is None else harm.rms_change,
+            "report": report.name,
+        }
+
+
+def _as_array(raw):
+    """Return a copy that does not remember how the samples were stored."""
+    info = raw.info.copy()
+    for channel in info["chs"]:
+        channel["cal"] = channel["range"] = 1.0
+    copy = mne.io.RawArray(raw.get_data(), info, first_samp=raw.first_samp, verbose="error")
+    return copy.set_annotations(raw.annotations, verbose="error")
+
+
+def _source_name(path, recording):
+    """Return the name of an input in sidecars: a BIDS URI, or the name of the file."""
+    if recording.bids_root is None:
+        inside = path.is_relative_to(recording.path.parent)
+        return path.relative_to(recording.path.parent).as_posix() if inside else path.name
+    return f"bids:raw:{path.relative_to(recording.bids_root).as_posix()}"
+
+
+def _scores(found):
+    """Return the evidence as it was found."""
+    rows = [
+        BlinkCandidate(**{name: np.nan if value is None else value for name, value in row.items()})
+        for row in found["candidates"]
+    ]
+    values = np.array(found["values"], dtype=float)
+    return BlinkScores(found["decision"], values, tuple(rows), found["geometry"], found["strategy"])
+
+
+def _judgement(found, exclude, benefit, harm):
+    """Return status and verdict of one recording, whoever chose the components."""
+    by_hand = sorted(exclude) != sorted(found["components"])
+    if not by_hand and not exclude:
+        return found["status"], found["verdict"]
+    if not exclude:
+        return "ok", "nothing removed, as the table of components was edited"
+    if benefit is None:
+        verdict = "removed components, but no whole blink was found to check the result by"
+    else:
+        verdict = evaluation.verdict(benefit, harm)
+    return "ok", verdict + (" (components chosen by hand)" if by_hand else "")
+
+
+def _take_out_date(report):
+    """Make the report of the same results the same file."""
+    text = report.read_text(encoding="utf-8")
+    text = re.sub(r"(<span>Created )on \d[-:\d ]+(?=via )", r"\1", text)
+    report.write_text(text, encoding="utf-8", newline="\n")
