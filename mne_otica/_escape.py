@@ -69,14 +69,11 @@ def escape(
     W : ndarray, shape (n_components, n_components) | None
         A better start, or None if there was none.
     """
-    X = _thinned(X, N_SAMPLES)
+    # What is found in some samples is believed if others, where there are any, show it too.
+    spacing = max(1, X.shape[1] // N_SAMPLES)
+    X, others = X[:, ::spacing], X[:, spacing // 2 :: spacing]
     better = _turn_pairs(X, W, correlation)
-    return _resolve_weak(X, W, correlation, descend, rng) if better is None else better
-
-
-def _thinned(X: NDArray, n_samples: int) -> NDArray:
-    """Take every k-th sample, about as many as asked for, so that all times are seen."""
-    return X[:, :: max(1, X.shape[1] // n_samples)]
+    return _resolve_weak(X, others, W, correlation, descend, rng) if better is None else better
 
 
 def _turned(a: NDArray, b: NDArray, angle: float) -> NDArray:
@@ -91,7 +88,7 @@ def _turn_pairs(
     """Apply plane rotations of disjoint pairs that lower the objective."""
     Y = W.astype(np.float32) @ X
     i, j = _candidate_pairs(Y, correlation)
-    grid = _thinned(Y, N_GRID_SAMPLES)
+    grid = Y[:, :: max(1, Y.shape[1] // N_GRID_SAMPLES)]
     angles = np.arange(N_ANGLES) * (np.pi / 2 / N_ANGLES)
     values = np.array([target_correlation(_turned(grid[i], grid[j], a)).sum(0) for a in angles])
     drops, best = values[0] - values.min(axis=0), angles[values.argmin(axis=0)]
@@ -125,6 +122,7 @@ def _candidate_pairs(Y: NDArray, correlation: NDArray) -> tuple[NDArray, NDArray
 
 def _resolve_weak(
     X: NDArray[np.float32],
+    others: NDArray[np.float32],
     W: NDArray[np.float64],
     correlation: NDArray[np.float64],
     descend: Descent,
@@ -157,7 +155,9 @@ def _resolve_weak(
             start = _nearest_rotation(start + SHAKE * rng.standard_normal(start.shape))
         rotation, resolved = descend(Z, start)
         failures += 1
-        if np.sum(correlation[block] - resolved) > WORTHWHILE:
+        before = W[block].astype(np.float32) @ others
+        after = rotation.astype(np.float32) @ before
+        if np.sum(target_correlation(before) - target_correlation(after)) > WORTHWHILE:
             W[block], correlation[block] = rotation @ W[block], resolved
             failures, succeeded, tensors = 0, True, {}
 

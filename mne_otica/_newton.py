@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica._escape import escape
+from mne_otica._escape import WORTHWHILE, escape
 from mne_otica._objective import Objective
 from mne_otica._refinement import refine
 from mne_otica._rotations import rotation
@@ -32,6 +32,10 @@ MEMORY = 10  # pairs of steps and gradients that L-BFGS remembers
 LONGEST_STEP = 0.7  # radians; rotations by more than 45 degrees only relabel components
 SUFFICIENT_DECREASE = 1e-4
 MAX_HALVINGS = 6
+# Nearly Gaussian components can be turned for ever by angles that change nothing: stop when this
+# many iterations together lower the objective by less than this.
+PLATEAU_ITER = 10
+PLATEAU_DROP = 5e-4
 MAX_SEARCH_ITER = 200
 # Where there are this many times more samples than a scout needs, scouts go first.
 SCOUTED_FROM = 3
@@ -75,7 +79,7 @@ def minimise(
     max_iter: int,
     on_step: Callable[[], None] = lambda: None,
 ) -> Solution:
-    """Descend from W until the rotation steps are smaller than the tolerance.
+    """Descend from W until the rotation steps, or what they gain, are negligible.
 
     The gradient does not tell convergence: a random rotation of many sources looks Gaussian
     everywhere, and its gradient is tiny far from any optimum. The size of the
@@ -84,6 +88,7 @@ def minimise(
     planes = np.triu_indices(len(W), 1)
     here = objective(W)
     memory = _Memory()
+    values = [here.value]
     size, converged, n_iter = np.inf, len(W) == 1, 0
     while n_iter < max_iter and not converged:
         gradient = here.gradient[planes]
@@ -109,7 +114,9 @@ def minimise(
         n_iter += 1
         memory.add(step, there.gradient[planes] - gradient)
         W, here = W_next, there
-        converged = size < tol
+        values = [*values[-PLATEAU_ITER:], here.value]
+        on_plateau = len(values) > PLATEAU_ITER and values[0] - values[-1] < PLATEAU_DROP
+        converged = size < tol or on_plateau
         on_step()
     return Solution(W, here.correlation, n_iter, objective.n_evaluations, size, converged)
 
@@ -181,9 +188,11 @@ class _Fit:
             if start is None:
                 break
             solution = self.descend(X, start, tol)
-            if solution.correlation.sum() >= best.correlation.sum():
+            drop = best.correlation.sum() - solution.correlation.sum()
+            if drop > 0:
+                best = solution
+            if drop < WORTHWHILE:
                 break
-            best = solution
         return best
 
     def refine(self, X: NDArray[np.float32], solution: Solution) -> Solution:

@@ -106,7 +106,8 @@ def otica(
         symmetric steps that ``compute`` stands for with ``"riemannian"``.
     tol : float
         ``"newton"`` stops when no plane is rotated by more than this angle (in radians) in
-        an iteration. ``"riemannian"`` always runs its whole schedule.
+        an iteration, or when ten iterations gain next to nothing, as they do among
+        nearly Gaussian components. ``"riemannian"`` always runs its whole schedule.
     w_init : array-like, shape (n_components, n_components) | None
         Where to start, made orthogonal first. None starts from the principal axes.
     refine : bool | str
