@@ -79,7 +79,12 @@ def _n_workers(units, n_jobs):
     """Return how many workers to have: as asked for, as useful, and as memory allows."""
     if n_jobs == 1 or len(units) < 2:
         return 1
-    from joblib import effective_n_jobs
+    try:
+        from joblib import effective_n_jobs
+    except ImportError as error:
+        raise ImportError(
+            f"n_jobs={n_jobs} needs the package joblib; install mne-otica[parallel], or use 1."
+        ) from error
 
     wanted = min(effective_n_jobs(n_jobs), len(units))
     need, free = memory_needed(units), memory_free()

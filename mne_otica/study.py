@@ -109,7 +109,8 @@ def clean_study(
         names differ only in ``run-``. They are cleaned and evaluated each by itself.
     n_jobs : int
         How many recordings to do at once, each in a process with one thread; -1 is as many
-        as there are processors. Fewer are done if memory is short.
+        as there are processors. Fewer are done if memory is short. More than one needs joblib
+        (``mne-otica[parallel]``).
     dask : str | None
         The address of the scheduler of a Dask cluster to run on, in place of ``n_jobs``.
     overwrite : bool
