@@ -36,7 +36,7 @@ from mne_otica.transport import (
     targets_and_slopes,
 )
 
-N_STEPS = 3  # each with the functions of the components that the last one found
+N_STEPS = 2  # each with the functions of the components that the last one found
 # Two nearly Gaussian components do not tell their angle: do not turn them by noise.
 MIN_EFFICIENCY = 0.05
 LONGEST_STEP = 0.1  # radians: this is not a search
@@ -110,9 +110,11 @@ def _efficient_spline(
     weights: NDArray[np.float64], n_samples: int
 ) -> tuple[NDArray[np.float64], float, float]:
     """Return the spline that tells rotations best, its efficiency, and what noise feigned of it."""
+    seen = weights > 0
     splines, slopes, roughness = _splines(_n_splines(n_samples))
-    y = bin_centres()
-    trivial = np.stack([np.ones(N_BINS), y])
+    splines, slopes, weights = splines[:, seen], slopes[:, seen], weights[seen]
+    y = bin_centres()[seen]
+    trivial = np.stack([np.ones(len(y)), y])
     trend = np.linalg.solve((trivial * weights) @ trivial.T, (trivial * weights) @ splines.T)
     functions = splines - trend.T @ trivial
     deviations = slopes - functions * y  # a sample's part in the mean slopes
@@ -120,18 +122,18 @@ def _efficient_spline(
     deviations -= (deviations @ weights)[:, np.newaxis]
     noise = (deviations * weights) @ deviations.T / n_samples
     products = (functions * weights) @ functions.T
-    best, best_efficiency, best_doubt = np.zeros(len(splines)), 0.0, 0.0
-    for penalty in PENALTIES:
-        # Splines where there is no sample, and their sum, which is constant, get no weight.
-        penalised = products + penalty / n_samples * roughness
-        inverse = np.linalg.pinv(penalised, rcond=1e-9, hermitian=True)
-        coefficients = inverse @ mean_slopes
-        doubt = np.sum(inverse * noise)
-        slope = max(0, coefficients @ mean_slopes - doubt)
-        scale = slope / (coefficients @ products @ coefficients)
-        if scale * slope > best_efficiency:
-            best, best_efficiency, best_doubt = scale * coefficients, scale * slope, doubt
-    return best @ functions, best_efficiency, best_doubt
+    # Splines where there is no sample, and their sum, which is constant, get no weight.
+    penalised = products + np.multiply.outer(np.divide(PENALTIES, n_samples), roughness)
+    inverses = np.linalg.pinv(penalised, rcond=1e-9, hermitian=True)
+    coefficients = inverses @ mean_slopes
+    doubts = np.sum(inverses * noise, axis=(1, 2))
+    gains = np.maximum(0, coefficients @ mean_slopes - doubts)
+    powers = np.sum(coefficients @ products * coefficients, axis=1)
+    scales = gains / np.maximum(powers, 1e-300)  # two values leave no function but a line
+    best = np.argmax(scales * gains)
+    spline = np.zeros(N_BINS)
+    spline[seen] = scales[best] * coefficients[best] @ functions
+    return spline, scales[best] * gains[best], doubts[best]
 
 
 def _n_splines(n_samples: int) -> int:

@@ -46,6 +46,12 @@ def test_function_of_a_laplacian_is_its_score():
     assert_allclose(np.mean(table[bin_index(samples)] ** 2), efficiency, rtol=1e-3)  # its power
 
 
+def test_two_values_leave_the_transport_map():
+    table, efficiency = efficient(np.tile([-1.0, 1.0], 5000))
+    assert np.isfinite(table).all()
+    assert efficiency >= 0
+
+
 def test_function_is_orthogonal_to_constants_and_to_the_component():
     samples = np.random.default_rng(0).exponential(size=50_000) - 1
     weights = bin_counts(bin_index(samples[np.newaxis]))[0] / len(samples)
