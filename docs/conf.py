@@ -1,8 +1,10 @@
 """Sphinx configuration: `make -C docs html`."""
 
 import os
+import re
 import sys
 import tomllib
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -13,6 +15,7 @@ import inventories  # noqa: E402
 # reads this when it is imported.
 os.environ["MNE_LOGGING_LEVEL"] = "WARNING"
 import mne_otica  # noqa: E402
+from mne_otica import cli  # noqa: E402
 
 project = "mne-otica"
 author = "mne-otica developers"
@@ -94,6 +97,24 @@ sphinx_gallery_conf = {
     "backreferences_dir": "generated/backreferences",
     "reference_url": {"mne_otica": None},
 }
+
+
+# -- Command line ------------------------------------------------------------------------
+def write_help(app):
+    """Write the help of each command that the page on the command line shows."""
+    os.environ.update(COLUMNS="88", NO_COLOR="1")
+    page = (HERE / "cli.md").read_text()
+    for name in re.findall(r"generated/help/(\w+)\.txt", page):
+        path = HERE / "generated" / "help" / f"{name}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w") as file, redirect_stdout(file), suppress(SystemExit):
+            cli.main([name, "--help"])
+
+
+def setup(app):
+    """Connect what this site does by itself."""
+    app.connect("builder-inited", write_help)
+
 
 # -- Look --------------------------------------------------------------------------------
 html_theme = "pydata_sphinx_theme"

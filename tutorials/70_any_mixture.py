@@ -20,7 +20,7 @@ import numpy as np
 import mne_otica
 
 rng = np.random.default_rng(0)
-t = np.linspace(0, 8, 4000)
+t = np.linspace(0, 8, 20_000)
 sawtooth = 2 * (t % 1) - 1
 bursts = rng.laplace(size=t.size) * (np.sin(2 * np.pi * 0.4 * t) > 0.6)
 sources = np.array([sawtooth, bursts])
