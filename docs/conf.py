@@ -86,7 +86,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../tutorials",
     "gallery_dirs": "auto_tutorials",
     "filename_pattern": r"/\d{2}_",
-    "ignore_pattern": r"/(?!\d{2}_)[^/]+\.py$",  # modules that tutorials import
+    "ignore_pattern": r"(^|/)(?!\d{2}_)[^/]+\.py$",  # modules that tutorials import
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "capture_repr": ("_repr_html_",),
