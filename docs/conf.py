@@ -120,6 +120,7 @@ def setup(app):
 html_theme = "pydata_sphinx_theme"
 html_title = "mne-otica"
 html_static_path = ["_static"]
+html_extra_path = ["../tutorials/price_discovery.py"]  # the notebook needs it
 html_css_files = ["style.css"]
 html_show_sourcelink = False
 # Pages without pages below them need no list of these.

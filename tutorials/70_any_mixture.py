@@ -4,7 +4,7 @@
 70. The solver on any mixture
 =============================
 
-:func:`mne_otica.otica` knows nothing of EEG: it takes an array, one signal per row. This tutorial
+`mne_otica.otica` knows nothing of EEG: it takes an array, one signal per row. This tutorial
 separates signals of very different kinds, and tells where no ICA can.
 """
 
@@ -128,6 +128,6 @@ assert match[7:].min() < 0.9
 # %%
 # The same call gives the same answer: the seed is fixed unless you pass one. If the solver stops
 # before its steps became small, it says so with an
-# :class:`mne_otica.OTICAConvergenceWarning`.
+# `mne_otica.OTICAConvergenceWarning`.
 
 assert np.array_equal(Y, mne_otica.otica(mixing @ sources)[2])

@@ -6,8 +6,8 @@
 
 ICA is not about brains. A stock that trades in three markets has one price underneath, and each
 market adds its own news to it. Which of them moves the common price most? The functions of
-this tutorial are in ``price_discovery.py``, :download:`here <../../tutorials/price_discovery.py>`:
-keep that file beside the notebook.
+this tutorial are in `price_discovery.py <../price_discovery.py>`__: keep that file beside the
+notebook.
 """
 
 # %%
@@ -61,7 +61,7 @@ plt.show()
 # %%
 # With ICA
 # --------
-# ``estimate_impacts`` whitens the residuals, rotates them by :func:`mne_otica.otica`, and gives
+# ``estimate_impacts`` whitens the residuals, rotates them by `mne_otica.otica`, and gives
 # each innovation to the market that it explains best (``assign_to_markets``: ICA does not know
 # their order and sign).
 
@@ -74,8 +74,8 @@ assert np.allclose(information_shares(estimated), TRUE_SHARES, atol=0.1)
 # Fifty times
 # -----------
 # One estimate says little. Over fifty simulated data sets of 5000 observations the means are
-# within 0.02 of the truth, with standard deviations below 0.04. The page :doc:`/results` has all
-# 500 of the paper.
+# within 0.02 of the truth, with standard deviations below 0.04. The page `The paper, reproduced
+# <../results.html>`__ has all 500 of the paper.
 
 estimates = np.empty((50, 3))
 for seed in range(50):
