@@ -71,6 +71,7 @@ numpydoc_xref_aliases = {
     "Raw": "mne.io.Raw",
     "Report": "mne.Report",
     "SimulatedRecording": "mne_otica.simulation.SimulatedRecording",
+    "Study": "mne_otica.study.Study",
     "ndarray": "numpy.ndarray",
 }
 # Words of a type that name no object.
@@ -95,7 +96,6 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "doc_module": "mne_otica",
     "backreferences_dir": "generated/backreferences",
-    "reference_url": {"mne_otica": None},
 }
 
 
