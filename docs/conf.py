@@ -1,8 +1,10 @@
 """Sphinx configuration: `make -C docs html`."""
 
 import os
+import re
 import sys
 import tomllib
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -13,6 +15,7 @@ import inventories  # noqa: E402
 # reads this when it is imported.
 os.environ["MNE_LOGGING_LEVEL"] = "WARNING"
 import mne_otica  # noqa: E402
+from mne_otica import cli  # noqa: E402
 
 project = "mne-otica"
 author = "mne-otica developers"
@@ -68,6 +71,7 @@ numpydoc_xref_aliases = {
     "Raw": "mne.io.Raw",
     "Report": "mne.Report",
     "SimulatedRecording": "mne_otica.simulation.SimulatedRecording",
+    "Study": "mne_otica.study.Study",
     "ndarray": "numpy.ndarray",
 }
 # Words of a type that name no object.
@@ -83,7 +87,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../tutorials",
     "gallery_dirs": "auto_tutorials",
     "filename_pattern": r"/\d{2}_",
-    "ignore_pattern": r"/(?!\d{2}_)[^/]+\.py$",  # modules that tutorials import
+    "ignore_pattern": r"(^|/)(?!\d{2}_)[^/]+\.py$",  # modules that tutorials import
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "capture_repr": ("_repr_html_",),
@@ -92,13 +96,31 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "doc_module": "mne_otica",
     "backreferences_dir": "generated/backreferences",
-    "reference_url": {"mne_otica": None},
 }
+
+
+# -- Command line ------------------------------------------------------------------------
+def write_help(app):
+    """Write the help of each command that the page on the command line shows."""
+    os.environ.update(COLUMNS="88", NO_COLOR="1")
+    page = (HERE / "cli.md").read_text()
+    for name in re.findall(r"generated/help/(\w+)\.txt", page):
+        path = HERE / "generated" / "help" / f"{name}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w") as file, redirect_stdout(file), suppress(SystemExit):
+            cli.main([name, "--help"])
+
+
+def setup(app):
+    """Connect what this site does by itself."""
+    app.connect("builder-inited", write_help)
+
 
 # -- Look --------------------------------------------------------------------------------
 html_theme = "pydata_sphinx_theme"
 html_title = "mne-otica"
 html_static_path = ["_static"]
+html_extra_path = ["../tutorials/price_discovery.py"]  # the notebook needs it
 html_css_files = ["style.css"]
 html_show_sourcelink = False
 # Pages without pages below them need no list of these.

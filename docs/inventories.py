@@ -29,6 +29,7 @@ _NAMES = {
         ("True", "py:data", "library/constants.html#$"),
         ("False", "py:data", "library/constants.html#$"),
         ("NamedTuple", "py:class", "library/typing.html#typing.NamedTuple"),
+        ("pathlib.Path", "py:class", "library/pathlib.html#$"),
         ("bltin-boolean-values", "std:label", "library/stdtypes.html#$"),
         ("sequence", "std:term", "glossary.html#term-$"),
         ("UserWarning", "py:exception", "library/exceptions.html#$"),

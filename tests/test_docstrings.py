@@ -16,11 +16,12 @@ from mne_otica import datasets, metrics, simulation, viz
 from mne_otica.blinks import BlinkCandidate, BlinkScores, BlinkTimes
 from mne_otica.cleaning import Cleaned
 from mne_otica.evaluation import Preservation, RMSReduction
+from mne_otica.study import Study
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_validation"]
 RESULTS = (BlinkCandidate, BlinkScores, BlinkTimes, Cleaned, Preservation, RMSReduction)
-RESULTS += (simulation.SimulatedRecording,)
+RESULTS += (simulation.SimulatedRecording, Study)
 
 
 def _public():

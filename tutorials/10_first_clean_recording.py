@@ -36,7 +36,7 @@ plt.show()
 # %%
 # Clean it
 # --------
-# :func:`mne_otica.clean_raw` filters a copy, fits an ICA to it, finds the component that
+# `mne_otica.clean_raw` filters a copy, fits an ICA to it, finds the component that
 # holds the blinks and removes that component from the recording as it was passed. The
 # object it returns shows itself in a notebook.
 
@@ -57,10 +57,10 @@ assert abs(abs(result.harm.rms_change) - 0.03) < 0.01
 # Look at it
 # ----------
 # The first row shows the blinks before (dashed) and after (solid). The second is the component
-# that was removed: its map is that of the eyes, and it is silent but for the blinks, which
-# the ticks mark. The third row answers the two questions that :ref:`tut-judging` is about: how
-# much of the blink went at each channel, and what became of the spectrum where there was no
-# blink.
+# that was removed: its map is that of the eyes, and it is silent but for the blinks, which the
+# ticks mark. The third row answers the two questions that `tutorial 30
+# <30_judging_the_cleaning.html>`__ is about: how much of the blink went at each channel, and what
+# became of the spectrum where there was no blink.
 
 result.plot()
 plt.show()
@@ -92,7 +92,7 @@ with tempfile.TemporaryDirectory() as folder:
 # %%
 # Your own recording
 # ------------------
-# Any format that :func:`mne.io.read_raw` knows will do, with EEG channels in volts:
+# Any format that `mne.io.read_raw` knows will do, with EEG channels in volts:
 #
 # .. code-block:: python
 #
@@ -105,4 +105,5 @@ with tempfile.TemporaryDirectory() as folder:
 #     result.save("cleaned")
 #
 # If ``result.status`` is ``"no-blink"`` or ``"unsure"``, nothing was removed, and
-# ``result.verdict`` says why. :ref:`tut-components` shows how that decision is made.
+# ``result.verdict`` says why. `Tutorial 20 <20_what_ica_did.html>`__ shows how that decision is
+# made.

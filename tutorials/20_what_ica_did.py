@@ -28,7 +28,7 @@ assert len(sim.blink_events) == 15
 # %%
 # Fit
 # ---
-# :class:`mne_otica.ICA` is MNE's own ICA with another solver. As for any ICA of EEG, slow
+# `mne_otica.ICA` is MNE's own ICA with another solver. As for any ICA of EEG, slow
 # drifts are filtered off a copy first.
 
 filtered = raw.copy().filter(1.0, 40.0)
@@ -81,7 +81,7 @@ assert 16 < kurtosis[1] < 18
 # %%
 # The evidence
 # ------------
-# :func:`mne_otica.find_bads_blink` lets kurtosis open the gate and then weighs what a blink
+# `mne_otica.find_bads_blink` lets kurtosis open the gate and then weighs what a blink
 # looks like: how high the events are above the rest of the component, how alike they are, how
 # long they last, how often they come, whether the map is that of the eyes and not of one
 # electrode. There is no EOG channel here, and none is needed.
@@ -109,7 +109,7 @@ assert np.corrcoef(truth, found)[0, 1] > 0.99
 # %%
 # When the subject blinked
 # ------------------------
-# :func:`mne_otica.find_blink_events` gives the times as MNE events, from EOG channels if there are
+# `mne_otica.find_blink_events` gives the times as MNE events, from EOG channels if there are
 # any, else from frontal channels. All 15 are found, each within 30 ms of its true peak.
 
 events = mne_otica.find_blink_events(raw)

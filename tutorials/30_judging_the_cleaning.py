@@ -124,7 +124,7 @@ assert abs(errors[0] - 1.3) < 0.1
 assert round(distance(before), 1) == 8.7
 
 # %%
-# :func:`mne_otica.verdict` puts both into one line, and says so where more than 5 % changed
+# `mne_otica.verdict` puts both into one line, and says so where more than 5 % changed
 # elsewhere.
 
 print(mne_otica.verdict(benefits[0], harms[0]))
@@ -143,5 +143,5 @@ assert result.events.source == "frontal"
 print(f"Blink times from {', '.join(result.events.channels)}")
 
 # %%
-# :func:`mne_otica.rms_reduction` and :func:`mne_otica.preservation` measure any cleaning, by any
-# method: they take a recording before, one after, and events. :ref:`tut-comparing` uses them so.
+# `mne_otica.rms_reduction` and `mne_otica.preservation` measure any cleaning, by any method: they
+# take a recording before, one after, and events. `Tutorial 60 <60_comparing.html>`__ uses them so.

@@ -11,7 +11,7 @@ and shows what to expect of MNE's own tools and of ICLabel.
 # %%
 # One changed import
 # ------------------
-# :class:`mne_otica.ICA` is a subclass of :class:`mne.preprocessing.ICA`: the same arguments,
+# `mne_otica.ICA` is a subclass of `mne.preprocessing.ICA`: the same arguments,
 # methods and files. Only the default method differs.
 
 import matplotlib.pyplot as plt
@@ -97,8 +97,8 @@ assert np.allclose(opened.apply(raw.copy()).get_data(), cleaned.get_data())
 # Pipelines that build their own ICA
 # ----------------------------------
 # Some code has no place for another class: it writes ``mne.preprocessing.ICA(method=...)``.
-# :func:`mne_otica.register` makes ``method="otica"`` valid there, for this process, and
-# :func:`mne_otica.unregister` puts MNE back as it was.
+# `mne_otica.register` makes ``method="otica"`` valid there, for this process, and
+# `mne_otica.unregister` puts MNE back as it was.
 
 mne_otica.register()
 stock = mne.preprocessing.ICA(n_components=20, method="otica", random_state=0)

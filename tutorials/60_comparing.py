@@ -109,7 +109,7 @@ plt.show()
 
 # %%
 # Where the solvers differ is in all the other components. The dependence that is left among
-# them (:func:`mne_otica.metrics.residual_dependence`, in nats) is lowest for OT-ICA.
+# them (`mne_otica.metrics.residual_dependence`, in nats) is lowest for OT-ICA.
 
 
 def dependence(ica):
@@ -161,4 +161,4 @@ assert round(errors["regression on Fp1"], 1) == 3.5
 # For blinks alone, with a good EOG channel and little time, regression is simple and does nearly
 # as well. For blinks alone, any ICA that converged will do, and a tool that picks the right
 # component and measures the harm matters more than the solver. The solver matters if you use the
-# other components. The page :doc:`/choosing` has the longer answer.
+# other components. The page `Choosing a method <../choosing.html>`__ has the longer answer.

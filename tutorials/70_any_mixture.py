@@ -4,7 +4,7 @@
 70. The solver on any mixture
 =============================
 
-:func:`mne_otica.otica` knows nothing of EEG: it takes an array, one signal per row. This tutorial
+`mne_otica.otica` knows nothing of EEG: it takes an array, one signal per row. This tutorial
 separates signals of very different kinds, and tells where no ICA can.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 import mne_otica
 
 rng = np.random.default_rng(0)
-t = np.linspace(0, 8, 4000)
+t = np.linspace(0, 8, 20_000)
 sawtooth = 2 * (t % 1) - 1
 bursts = rng.laplace(size=t.size) * (np.sin(2 * np.pi * 0.4 * t) > 0.6)
 sources = np.array([sawtooth, bursts])
@@ -128,6 +128,6 @@ assert match[7:].min() < 0.9
 # %%
 # The same call gives the same answer: the seed is fixed unless you pass one. If the solver stops
 # before its steps became small, it says so with an
-# :class:`mne_otica.OTICAConvergenceWarning`.
+# `mne_otica.OTICAConvergenceWarning`.
 
 assert np.array_equal(Y, mne_otica.otica(mixing @ sources)[2])
