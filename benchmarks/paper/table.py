@@ -174,25 +174,32 @@ def closest_rivals(rows: pd.DataFrame) -> pd.DataFrame:
         both = errors[["otica", method]].dropna().groupby(["regime", "d"])
         ratios[method] = both["otica"].mean() / both[method].mean()
     ratios = pd.DataFrame(ratios)
+    if ratios.empty:  # OT-ICA alone was run
+        return pd.DataFrame({"method": [], "ratio": []})
     return pd.DataFrame({"method": ratios.idxmax(axis=1), "ratio": ratios.max(axis=1)})
 
 
 def error_table(cells: pd.DataFrame, rivals: pd.DataFrame) -> str:
-    """Return errors of all methods, the lowest in bold, beside the bound."""
+    """Return errors of all methods, the lowest of complete ones in bold, beside the bound."""
     methods = [method for method in METHODS if method in cells.index.levels[2]]
     rows = []
     for regime in TABLE_REGIMES:
         for d in cells.index.levels[1]:
-            means = cells["mean"].loc[regime, d]
+            found = cells.loc[regime, d]
+            complete = found[found["count"] >= found.at["otica", "count"]]
             entries = []
             for method in methods:
-                if method not in means:
+                if method not in found.index:
                     entries.append("not run")
                     continue
-                text = f"{means[method]:.4f}"
-                entries.append(f"**{text}**" if means[method] == means.min() else text)
+                text = f"{found.at[method, 'mean']:.4f}"
+                if method not in complete.index:
+                    text += f" ({found.at[method, 'count']})"
+                elif method == complete["mean"].idxmin():
+                    text = f"**{text}**"
+                entries.append(text)
             bound = expected_amari(regime, d, N_SAMPLES, whitened=True)
-            ratio = f"{rivals.at[(regime, d), 'ratio']:.3f}"
+            ratio = f"{rivals['ratio'].get((regime, d), np.nan):.3f}"
             rows.append([LABELS[regime], str(d), *entries, f"{bound:.4f}", ratio])
     header = ["regime", "d", *(METHODS[method].label for method in methods)]
     return markdown([*header, "bound, whitened", "OT-ICA over the best other"], rows)
@@ -257,7 +264,8 @@ with one seed and scikit-learn's defaults, and as the paper ran it, the best of 
 the true error*, with up to 1000 iterations, which nobody can do on real data. The seconds are of
 processor time with one thread, averaged over regimes; the best of 50 includes its 50 runs. The last
 column compares OT-ICA with its closest rival on the trials that both have. "Contrast alone" is
-OT-ICA without its refinement: the estimate that the paper defines."""
+OT-ICA without its refinement: the estimate that the paper defines. Where a method has had fewer
+trials than OT-ICA, their number is in brackets: it takes too long for more."""
 BOUND = """\
 The bounds are asymptotic (derived under [differences](differences.md)): no regular
 estimator has a smaller expected error (dotted), and none that whitens with the covariance of the
