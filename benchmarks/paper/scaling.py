@@ -20,9 +20,9 @@ EXPLANATION = """\
 Laplace sources; mean Amari index and seconds of processor time (one thread) of a fit with its
 whitening: five trials, one of a million samples and of the paper's algorithm. The paper shows
 curves without numbers: both methods lose at d = 40 with N = 10 000 what it calls the curse of
-dimensionality, and OT-ICA's time grows more steeply than FastICA's. Here every error stays at about
-the same multiple of the bound whatever d is: it grows because the index sums d - 1 errors per row,
-each of them as small as with few sources, and it falls with the square root of N. A
+dimensionality, and OT-ICA's time grows more steeply than FastICA's. Here every error stays within a
+tenth of the same multiple of the bound whatever d is: it grows because the index sums d - 1 errors
+per row, each of them as small as with few sources, and it falls with the square root of N. A
 one-dimensional Wasserstein distance knows no curse of dimensionality."""
 
 
