@@ -5,16 +5,23 @@ import os
 import platform
 import re
 from collections.abc import Iterable
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 PAGE = Path(__file__).parent / "RESULTS.md"
 PACKAGES = ("mne-otica", "mne", "numpy", "scipy", "scikit-learn", "python-picard", "jamica")
 
 
+def _installed(name: str) -> str | None:
+    try:
+        return f"{name} {version(name)}"
+    except PackageNotFoundError:  # not every benchmark needs all the peers
+        return None
+
+
 def environment() -> str:
     """Return the date, the machine and the versions in one sentence."""
-    versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    versions = ", ".join(filter(None, map(_installed, PACKAGES)))
     threads = os.environ.get("OMP_NUM_THREADS", "all")
     return (
         f"{datetime.date.today()}, {os.cpu_count()} cores, BLAS threads: {threads}, "

@@ -18,7 +18,7 @@ from benchmarks.paper.eeg import remove_blink
 from benchmarks.paper.jade import cumulant_matrices, jade, joint_diagonaliser
 from benchmarks.paper.output import Output
 from benchmarks.paper.peers import pairwise_information
-from benchmarks.paper.table import PAPER, TABLE_REGIMES
+from benchmarks.paper.table import PAPER, TABLE_REGIMES, behind, closest_rivals
 from benchmarks.results import replace_section
 from mne_otica._whitening import Channels, project
 from mne_otica.metrics import amari_index
@@ -219,6 +219,19 @@ def test_measured_rows_are_not_measured_again(tmp_path):
     assert output.missing(cells) == cells[3:]
     assert output.missing(cells[:2], redo=True) == cells[:2]
     assert list(output.rows()["method"]) == ["b"]
+
+
+def test_rivals_are_compared_on_the_trials_they_share():
+    errors = {"otica": [0.10, 0.20, 0.30], "jade": [0.2, 0.2, 0.2], "fastica50": [0.08]}
+    rows = [
+        {"regime": "laplace", "d": 10, "trial": trial, "method": method, "amari": error}
+        for method, trials in errors.items()
+        for trial, error in enumerate(trials)
+    ]
+    rivals = closest_rivals(pd.DataFrame(rows))
+    assert rivals.at[("laplace", 10), "method"] == "fastica50"
+    assert rivals.at[("laplace", 10), "ratio"] == pytest.approx(0.10 / 0.08)
+    assert "Pure Laplace d = 10 (25.0 % above FastICA, best of 50" in behind(rivals)
 
 
 @pytest.mark.parametrize("name", ["eeg", "sensitivity", "landscapes", "validation"])

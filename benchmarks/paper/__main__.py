@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="fewer trials: minutes, not hours")
     parser.add_argument("--out", type=Path, help="folder to write to")
     parser.add_argument("--methods", nargs="+", help="only these methods")
-    parser.add_argument("--trials", type=int, default=10, help="trials of the table")
+    parser.add_argument("--trials", type=int, default=10, help="most trials of a cell")
     parser.add_argument("--redo", action="store_true", help="measure again what has been measured")
     parser.add_argument("--report", action="store_true", help="only write what was measured")
     parser.add_argument("--data", type=Path, help="folder of eeglab_data.set, for peers")

@@ -57,7 +57,7 @@ def run(output: Output, options: Namespace) -> None:
     if not options.report:
         chosen = tuple(options.methods or (CHEAP if options.quick else CHEAP + LOW + HIGH))
         dimensions = DIMENSIONS[:2] if options.quick else DIMENSIONS
-        todo = cells(chosen, dimensions, 2 if options.quick else N_TRIALS)
+        todo = cells(chosen, dimensions, 2 if options.quick else min(options.trials, N_TRIALS))
         measure(output, output.missing(todo, options.redo))
     rows = output.rows()
     groups = rows.assign(amari=rows["amari"].clip(upper=CLIP)).groupby(["regime", "d", "method"])

@@ -48,6 +48,9 @@ class Method(NamedTuple):
 
 METHODS = {
     "otica": Method("OT-ICA", lambda X, error: fit_otica(X)[0]),
+    "contrast": Method(
+        "OT-ICA, contrast alone", lambda X, error: unmix(X, refine=False, random_state=0).W
+    ),
     "fastica": Method("FastICA, one seed", lambda X, error: fit_fastica(X)[0]),
     "jade": Method("JADE", lambda X, error: jade(X)),
     "infomax": Method("Infomax (Picard, extended)", lambda X, error: fit_picard(X)[0]),

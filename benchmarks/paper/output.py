@@ -96,4 +96,5 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def beside(ours: float, paper: float, digits: int) -> tuple[str, str, str]:
     """Return a number of the paper, ours, and the difference."""
-    return f"{paper:.{digits}f}", f"{ours:.{digits}f}", f"{ours - paper:+.{digits}f}"
+    difference = round(ours - paper, digits) + 0.0  # no negative zero
+    return f"{paper:.{digits}f}", f"{ours:.{digits}f}", f"{difference:+.{digits}f}"

@@ -82,7 +82,8 @@ def run(output: Output, options: Namespace) -> None:
         f"Three markets, T = 5000, {n_runs} runs (seeds from 0), Student-t innovations with 5, 6 "
         "and 7 degrees of freedom, covariance known as in the paper; no order among the "
         "markets is assumed. A standard deviation of "
-        f"{n_runs} runs is itself known to {100 / np.sqrt(2 * n_runs):.0f} % only. The bound is "
+        f"{n_runs} runs is itself known to {100 / np.sqrt(2 * n_runs):.0f} % only, so a smaller "
+        "difference is chance. The bound is "
         "that of an efficient estimator of the rotation, which knows the scores of the t "
         "distributions.",
         figure,
