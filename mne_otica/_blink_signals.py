@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mne_otica import _blink_evidence as ev
-from mne_otica._checks import _validate_type, warn
+from mne_otica._checks import _validate_flag, _validate_type, warn
 
 
 @dataclass
@@ -105,6 +105,7 @@ def _check_ica(ica, inst):
 
 def read(inst, names, reject):
     """Return a copy of the data, one long array, and the mask of samples not to use."""
+    _validate_flag(reject, "reject_by_annotation")
     if isinstance(inst, mne.io.BaseRaw):
         data = inst.get_data(picks=names, reject_by_annotation="NaN" if reject else None)
         bad = np.zeros(data.shape[1], bool)

@@ -16,7 +16,9 @@ except ImportError:  # before MNE 1.13
 __all__ = [
     "_check_option",
     "_picks_to_idx",
+    "_validate_flag",
     "_validate_matrix",
+    "_validate_number",
     "_validate_type",
     "as_generator",
     "limit_blas_threads",
@@ -42,7 +44,22 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
         random_state = 0
     elif isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(2**31)
+    elif not isinstance(random_state, np.random.Generator):
+        _validate_number(random_state, "random_state", at_least=0)
     return np.random.default_rng(random_state)
+
+
+def _validate_flag(value: bool, name: str) -> None:
+    """Raise unless this is True or False: the text "no" would count as true."""
+    _validate_type(value, (bool, np.bool_), name, "bool")
+
+
+def _validate_number(value: float, name: str, *, at_least: float = -np.inf) -> None:
+    """Raise unless this is a finite number that is large enough."""
+    _validate_type(value, "numeric", name)
+    if not at_least <= value < np.inf:
+        bound = f" of at least {at_least}" if np.isfinite(at_least) else ""
+        raise ValueError(f"{name} must be a finite number{bound}, got {value}.")
 
 
 def _validate_matrix(array: ArrayLike, name: str) -> NDArray:
@@ -61,11 +78,13 @@ def _validate_matrix(array: ArrayLike, name: str) -> NDArray:
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     # The sum of a row is not finite if any of its samples is not.
-    suspects = np.flatnonzero(~np.isfinite(array.sum(axis=1, dtype=np.float64)))
-    n_bad = int(np.sum(~np.isfinite(array[suspects])))
-    if n_bad:
+    with np.errstate(invalid="ignore", over="ignore"):
+        suspects = np.flatnonzero(~np.isfinite(array.sum(axis=1, dtype=np.float64)))
+    broken = ~np.isfinite(array[suspects])
+    if broken.any():
+        row = suspects[broken.any(axis=1)][0]
         raise ValueError(
-            f"{name} has {n_bad} NaN or infinite value(s), first in row {suspects[0]}; remove or "
+            f"{name} has {broken.sum()} NaN or infinite value(s), first in row {row}; remove or "
             "interpolate these samples."
         )
     return array

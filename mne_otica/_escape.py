@@ -78,7 +78,8 @@ def escape(
 
 def _turned(a: NDArray, b: NDArray, angle: float) -> NDArray:
     """Rotate in the plane of two rows."""
-    cos, sin = np.float32(np.cos(angle)), np.float32(np.sin(angle))
+    # In the precision of the rows: a rotation of float64 by float32 would not be orthogonal.
+    cos, sin = np.array([np.cos(angle), np.sin(angle)], dtype=a.dtype)
     return np.stack([cos * a + sin * b, cos * b - sin * a])
 
 

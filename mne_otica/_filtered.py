@@ -7,6 +7,8 @@ import mne
 import numpy as np
 from mne.utils import logger
 
+from mne_otica._checks import _validate_number
+
 
 @contextmanager
 def quiet():
@@ -27,6 +29,7 @@ def _is_warning(record):
 
 def filtered_copy(raw, l_freq, h_freq):
     """Return the good EEG channels in the band to fit on, with NaN spans marked as bad."""
+    check_band(l_freq, h_freq)
     picks = mne.pick_types(raw.info, eeg=True, exclude="bads")
     if len(picks) < 2:
         kinds = sorted(set(raw.get_channel_types()))
@@ -52,6 +55,19 @@ def filtered_copy(raw, l_freq, h_freq):
         f"{h_freq} Hz."
     )
     return copy
+
+
+def check_band(l_freq, h_freq):
+    """Raise unless these are the limits of a band, either of them open."""
+    for name, limit in (("l_freq", l_freq), ("h_freq", h_freq)):
+        if limit is not None:
+            _validate_number(limit, name, at_least=0)
+    if l_freq is not None and h_freq is not None and l_freq >= h_freq:
+        # MNE would take this for the band to leave out.
+        raise ValueError(
+            f"l_freq ({l_freq} Hz) must be below h_freq ({h_freq} Hz): they are the lower and the "
+            "upper limit of the band to fit on."
+        )
 
 
 def broken_samples(data):

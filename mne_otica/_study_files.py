@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 WORK = ".mne_otica"  # rows, remembered hashes, and what is being written
+_SEAL = "Checksum"
 _A_DAY = 24 * 3600
 _REMEDIES = {
     errno.ENOSPC: "the disk is full; free some space",
@@ -83,7 +84,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """Return the content of a sidecar; empty where there is none or it cannot be understood."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):  # the last for lists in lists in lists
         return {}
     return content if isinstance(content, dict) else {}
 
@@ -128,6 +129,17 @@ def _flush(path):
         os.fsync(file.fileno())
 
 
+def sealed(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the content with a hash of it."""
+    return content | {_SEAL: digest(content)}
+
+
+def unsealed(content: dict[str, Any]) -> dict[str, Any]:
+    """Return what was sealed, or nothing if it was changed since, by mistake or by others."""
+    content = content.copy()
+    return content if content.pop(_SEAL, None) == digest(content) else {}
+
+
 class Notes:
     """What is remembered about a unit between runs; all but the seconds can be found again.
 
@@ -137,7 +149,7 @@ class Notes:
     def __init__(self, out: Path, label: str) -> None:
         self._out, self._path = out, out / WORK / "notes" / f"{label}.json"
         self.content = {"hashes": {}, "seconds": {}, "tables": [], "table_of_fit": ""}
-        known = read_json(self._path)
+        known = unsealed(read_json(self._path))
         for name, empty in self.content.items():
             if isinstance(known.get(name), type(empty)):
                 self.content[name] = known[name]
@@ -145,10 +157,9 @@ class Notes:
 
     def hash_of(self, path: Path) -> str | None:
         """Return the hash of a file, None where there is none."""
-        try:
-            stat = path.stat()
-        except FileNotFoundError:
+        if not path.is_file():
             return None
+        stat = path.stat()
         state = [stat.st_size, stat.st_mtime_ns]
         known = self.content["hashes"].get(str(path))
         if isinstance(known, list) and known[:2] == state:
@@ -168,7 +179,7 @@ class Notes:
         """Keep what is known for the next run."""
         text = json.dumps(self.content)
         if text != self._saved:
-            write_text(self._out, self._path, text)
+            write_text(self._out, self._path, json.dumps(sealed(self.content)))
             self._saved = text
 
 

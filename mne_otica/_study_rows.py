@@ -94,7 +94,7 @@ def _row(work, recording):
         "apply", recording
     ).get("Key"):
         last = {}  # of an earlier state
-    report = recording.name.folder / Path(last.get("report", "")).name
+    report = work.report(recording).relative_to(work.out)
     told = [
         warning
         for stage in STAGES

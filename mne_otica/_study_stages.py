@@ -74,9 +74,13 @@ class UnitStages:
         """The table of components."""
         return self.out / self.unit.name.file("ica", "components", ".tsv")
 
+    def report(self, recording: Recording) -> Path:
+        """Return the path of the report."""
+        return self.out / recording.name.file("clean", "report", ".html")
+
     def sidecar(self, stage: str, recording: Recording | None = None) -> dict[str, Any]:
-        """Return the content of the sidecar of a stage, empty if there is none."""
-        return files.read_json(self.path(stage, ".json", recording))
+        """Return the content of the sidecar of a stage, empty if there is none as it was."""
+        return files.unsealed(files.read_json(self.path(stage, ".json", recording)))
 
     def source_hashes(self) -> dict[str, str]:
         """Return the hash of every file of every recording, by the name it has in sidecars."""
@@ -170,7 +174,7 @@ class UnitStages:
                 + list(dict.fromkeys(str(warning.message) for warning in caught)),
                 "Results": evaluation.plain(results),
             }
-            files.write_json(scratch / sidecar.name, content)
+            files.write_json(scratch / sidecar.name, files.sealed(content))
         for path in written:
             self.notes.moved(path, sidecar.parent / path.name)
         label = stage if recording is None else f"{stage} {recording.name.label}"
@@ -318,9 +322,7 @@ class UnitStages:
         settings |= {name: fitted[name] for name in ("converged", "seconds_fitted")}
         settings |= {"seconds": raw.n_times / raw.info["sfreq"]}
         result = cleaning.conclude(raw, ica, here, settings)
-        report = scratch / self.path("evaluate", ".html", recording).name.replace(
-            "_blinks.html", "_report.html"
-        )
+        report = scratch / self.report(recording).name
         result.report(title=recording.name.label).save(report, open_browser=False)
         _take_out_date(report)
         facts = result.to_dict()

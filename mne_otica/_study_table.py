@@ -68,12 +68,13 @@ def read_table(path: Path, n_components: int) -> dict[int, tuple[str, str]]:
             f"{path.name} has no column {' and '.join(sorted(missing))}; it must be a table with "
             "tabs between the columns. Delete it to have it written anew."
         )
+    numbers = {str(component): component for component in range(n_components)}
     rows = {}
     for line, row in enumerate(reader, start=2):
         component, status = (row["component"] or "").strip(), (row["status"] or "").strip()
-        if not component.isdecimal() or int(component) >= n_components:
+        if component not in numbers:
             raise ValueError(
-                f"{path.name}, line {line}: component {component!r} is not one of 0 to "
+                f"{path.name}, line {line}: component {component[:20]!r} is not one of 0 to "
                 f"{n_components - 1}; correct it."
             )
         if status not in ("good", "bad"):
@@ -81,11 +82,11 @@ def read_table(path: Path, n_components: int) -> dict[int, tuple[str, str]]:
                 f"{path.name}, line {line}: status {status!r} is neither 'good' nor 'bad'; "
                 "correct it."
             )
-        if int(component) in rows:
+        if numbers[component] in rows:
             raise ValueError(
                 f"{path.name}, line {line}: component {component} has two rows; keep one."
             )
-        rows[int(component)] = status, (row.get("status_description") or "n/a").strip()
+        rows[numbers[component]] = status, (row.get("status_description") or "n/a").strip()
     return rows
 
 

@@ -8,7 +8,7 @@ import mne
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica._checks import _picks_to_idx, _validate_type
+from mne_otica._checks import _picks_to_idx, _validate_flag, _validate_number, _validate_type
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Pair:
     def of(cls, before, after, picks, reject):
         _validate_type(before, mne.io.BaseRaw, "before", "Raw")
         _validate_type(after, mne.io.BaseRaw, "after", "Raw")
+        _validate_flag(reject, "reject_by_annotation")
         _check_match(before, after)
         chosen = _picks_to_idx(before.info, "eeg" if picks is None else picks)
         bad = np.zeros(before.n_times, bool)
@@ -82,6 +83,8 @@ def windows(pair, events, tmin, tmax):
             f"events must have the shape (n_events, 3), got {events.shape}; pass an MNE events "
             "array, for instance of mne_otica.find_blink_events(raw)."
         )
+    _validate_number(tmin, "tmin")
+    _validate_number(tmax, "tmax")
     start, stop = (int(round(limit * pair.sfreq)) for limit in (tmin, tmax))
     if stop - start < 2:
         raise ValueError(

@@ -15,7 +15,7 @@ from mne_otica._blink_components import ACCEPT, Rule, judge
 from mne_otica._blink_scores import BlinkCandidate, BlinkScores
 from mne_otica._blink_signals import Signals
 from mne_otica._blink_times import best_group, blink_sources, with_one_map
-from mne_otica._checks import _check_option, _validate_type
+from mne_otica._checks import _check_option, _validate_number, _validate_type
 from mne_otica._docs import fill_doc
 
 if TYPE_CHECKING:
@@ -135,6 +135,7 @@ def locate_blinks(
     """
     _validate_type(inst, mne.io.BaseRaw, "inst", "a Raw instance")
     _validate_type(ica, (mne.preprocessing.ICA, None), "ica", "an ICA instance or None")
+    _validate_type(event_id, "int-like", "event_id")
     signals = Signals.of_channels(inst, reject_by_annotation, ch_name)
     sources = blink_sources(inst.info, signals, ch_name)
     if ica is not None and ch_name is None:
@@ -225,6 +226,7 @@ def find_bads_blink(
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
     _check_option("strategy", strategy, ("blink", "max_kurtosis"))
     _validate_type(max_components, "int-like", "max_components")
+    _validate_number(threshold, "threshold")
     if max_components < 1 or not 0 < threshold < 1:
         raise ValueError(
             f"max_components ({max_components}) must be at least 1 and threshold "

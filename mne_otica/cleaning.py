@@ -12,7 +12,7 @@ import numpy as np
 from mne.utils import logger, verbose
 
 from mne_otica import __version__, evaluation
-from mne_otica._checks import RandomState, _validate_type
+from mne_otica._checks import RandomState, _validate_flag, _validate_type
 from mne_otica._cleaned import Cleaned
 from mne_otica._filtered import broken_samples, filtered_copy, quiet
 from mne_otica._whitening import Channels
@@ -104,6 +104,7 @@ def clean_raw(
     ('ok', 4)
     """
     _validate_type(raw, mne.io.BaseRaw, "raw", "Raw")
+    _validate_flag(reject_by_annotation, "reject_by_annotation")
     filtered = filtered_copy(raw, l_freq, h_freq)
     ica = fit_ica(filtered, n_components, random_state, reject_by_annotation)
     found = find_blinks(raw, filtered, ica, max_components, reject_by_annotation)

@@ -10,7 +10,7 @@ import numpy as np
 from mne.utils import logger, verbose
 from numpy.typing import ArrayLike, NDArray
 
-from mne_otica._checks import RandomState, _check_option, as_generator, warn
+from mne_otica._checks import RandomState, _check_option, _validate_type, as_generator, warn
 from mne_otica._docs import fill_doc
 from mne_otica._windows import Pair, draw, free_samples, rank_of, spectrum, windows
 
@@ -350,6 +350,8 @@ def verdict(benefit: RMSReduction, harm: Preservation) -> str:
         For instance "removed 93 % of the blink at the 5 channels that see it most, changed
         1.8 % elsewhere".
     """
+    _validate_type(benefit, RMSReduction, "benefit", "RMSReduction")
+    _validate_type(harm, Preservation, "harm", "Preservation")
     names = benefit.most_affected()
     line = (
         f"removed {100 * benefit.over(names):.0f} % of the blink at the {len(names)} channels "

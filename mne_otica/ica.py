@@ -65,6 +65,10 @@ class _Hooks:
         if kwargs.get("method") != METHOD:
             _STOCK["__init__"](self, n_components, **kwargs)
             return
+        _validate_type(n_components, ("int-like", float, None), "n_components")
+        # MNE checks shares of the variance, and leaves counts to the fit.
+        if n_components is not None and n_components < 1 and not isinstance(n_components, float):
+            raise ValueError(f"n_components must be at least 2, got {n_components}.")
         fit_params = _check_fit_params(kwargs.get("fit_params"), kwargs.get("max_iter", "auto"))
         # MNE accepts only the methods it knows; Picard is the one it treats most alike.
         kwargs |= dict(method="picard", fit_params=fit_params, max_iter=fit_params["max_iter"])

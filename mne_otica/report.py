@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import mne
 
 from mne_otica import viz
-from mne_otica._checks import _validate_type
+from mne_otica._checks import _validate_flag, _validate_type
 from mne_otica._docs import fill_doc
 from mne_otica.cleaning import Cleaned
 
@@ -38,6 +38,8 @@ def add_blink_report(
     """
     _validate_type(report, mne.Report, "report", "Report")
     _validate_type(result, Cleaned, "result", "Cleaned")
+    _validate_type(section, str, "section")
+    _validate_flag(replace, "replace")
     options = dict(section=section, tags=("blink",), replace=replace)
     report.add_html(result._repr_html_(), "Blinks: summary", **options)
     for title, draw in _figures(result).items():

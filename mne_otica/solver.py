@@ -12,6 +12,7 @@ from mne_otica import _newton, _riemannian
 from mne_otica._checks import (
     RandomState,
     _check_option,
+    _validate_flag,
     _validate_matrix,
     _validate_type,
     as_generator,
@@ -159,7 +160,8 @@ def otica(
     True
     """
     X = _validate_matrix(X, "X")
-    _validate_type(whiten, bool, "whiten")
+    _validate_flag(whiten, "whiten")
+    _validate_flag(return_n_iter, "return_n_iter")
     n_channels, n_samples = X.shape
     if n_channels == 0:
         raise ValueError(f"X has no channels, shape {X.shape}; pass at least one signal.")

@@ -14,12 +14,14 @@ from mne.utils import logger, verbose
 
 from mne_otica import __version__
 from mne_otica import _study_files as files
-from mne_otica._checks import _check_option, _validate_type
+from mne_otica._checks import _check_option, _validate_flag, _validate_number, _validate_type
+from mne_otica._filtered import check_band
 from mne_otica._study_inputs import find_bids, find_files, group
 from mne_otica._study_rows import finished, other_rows, planned
 from mne_otica._study_stages import STAGES, Options
 from mne_otica._study_summary import worst_first, write_summary
 from mne_otica._study_workers import Progress, run_units
+from mne_otica.ica import ICA
 
 __all__ = ["Study", "clean_study"]
 
@@ -139,6 +141,13 @@ def clean_study(
     _validate_type(random_state, ("int-like", None), "random_state", "an int or None")
     for stage in stages:
         _check_option("stages", stage, STAGES)
+    _validate_type(n_jobs, "int-like", "n_jobs")
+    for name, flag in (
+        ("concatenate_runs", concatenate_runs),
+        ("overwrite", overwrite),
+        ("dry_run", dry_run),
+    ):
+        _validate_flag(flag, name)
     parameters = dict(
         n_components=n_components,
         l_freq=l_freq,
@@ -147,6 +156,7 @@ def clean_study(
         max_components=max_components,
         reject_by_annotation=reject_by_annotation,
     )
+    _check_parameters(**parameters)
     options = Options(parameters, tuple(one for one in STAGES if one in stages), overwrite)
     entities = dict(
         sub=_listed(subject), ses=_listed(session), task=_listed(task), run=_listed(run)
@@ -174,6 +184,19 @@ def clean_study(
         page = write_summary(out, [*rows, *other_rows(out, recordings)])
     _conclude(rows, page)
     return Study(worst_first(rows), out)
+
+
+def _check_parameters(
+    n_components, l_freq, h_freq, random_state, max_components, reject_by_annotation
+):
+    """Raise now for what every recording would fail of."""
+    ICA(n_components)
+    check_band(l_freq, h_freq)
+    if random_state is not None:
+        _validate_number(random_state, "random_state", at_least=0)
+    _validate_type(max_components, "int-like", "max_components")
+    _validate_number(max_components, "max_components", at_least=1)
+    _validate_flag(reject_by_annotation, "reject_by_annotation")
 
 
 def _listed(values):

@@ -11,7 +11,7 @@ from mne.viz.utils import plt_show
 from scipy.stats import kurtosis
 
 from mne_otica import evaluation
-from mne_otica._checks import _validate_type
+from mne_otica._checks import _validate_number, _validate_type
 from mne_otica._docs import fill_doc
 from mne_otica._windows import spectrum_without
 from mne_otica.cleaning import Cleaned
@@ -57,7 +57,10 @@ def plot_blinks(
         The figure: thin lines are blinks, thick lines their mean.
     """
     benefit = _checked(result).benefit
+    _validate_type(n_channels, "int-like", "n_channels")
+    _validate_number(n_channels, "n_channels", at_least=1)
     names = benefit.most_affected(n_channels)
+    _check_axes(axes, len(names))
     if axes is None:
         # MNE's report shears figures whose width is no whole number of pixels.
         _, axes = plt.subplots(
@@ -108,8 +111,8 @@ def plot_component(
         The figure; ticks below the time course are the blinks found.
     """
     _validate_type(result, Cleaned, "result", "Cleaned")
-    if component is None:
-        component = _main_component(result)
+    component = _checked_component(result, component)
+    _check_axes(axes, 2)
     if axes is None:
         _, axes = plt.subplots(1, 2, figsize=(10, 2.8), width_ratios=[1, 4], layout="constrained")
     raw = result.filtered()
@@ -149,6 +152,7 @@ def plot_reduction(result: Cleaned, *, ax: Axes | None = None, show: bool = True
         A topographic map, or bars where channels have no positions.
     """
     benefit = _checked(result).benefit
+    _check_axes(None if ax is None else [ax], 1)
     if ax is None:
         _, ax = plt.subplots(figsize=(4, 3.2), layout="constrained")
     info = _info(result, benefit.ch_names)
@@ -173,6 +177,7 @@ def plot_band_power(result: Cleaned, *, ax: Axes | None = None, show: bool = Tru
         The mean over channels, with the change of each band.
     """
     harm = _checked(result).harm
+    _check_axes(None if ax is None else [ax], 1)
     if ax is None:
         _, ax = plt.subplots(figsize=(5, 3.2), layout="constrained")
     for raw, style, label in _before_and_after(result):
@@ -261,6 +266,30 @@ def _checked(result):
             "plot_component shows the best candidate."
         )
     return result
+
+
+def _checked_component(result, component):
+    if component is None:
+        return _main_component(result)
+    _validate_type(component, "int-like", "component", "int or None")
+    n_components = result.ica.n_components_
+    if not 0 <= component < n_components:
+        raise ValueError(
+            f"component ({component}) must be one of the {n_components} fitted, 0 to "
+            f"{n_components - 1}."
+        )
+    return component
+
+
+def _check_axes(axes, n_axes):
+    """Raise unless these are as many axes as there is to draw, or none are given."""
+    if axes is None:
+        return
+    _validate_type(axes, (list, tuple, np.ndarray), "axes", "a list of Axes")
+    for ax in axes:
+        _validate_type(ax, plt.Axes, "ax", "Axes")
+    if len(axes) != n_axes:
+        raise ValueError(f"There are {len(axes)} axes for {n_axes} pictures; pass one for each.")
 
 
 def _before_and_after(result):

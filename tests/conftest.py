@@ -1,11 +1,16 @@
 import os
+import random
+import sys
+import warnings
 from pathlib import Path
 
+import hypothesis
 import matplotlib
 import matplotlib.pyplot as plt
 import mne
 import numpy as np
 import pytest
+import sklearn  # noqa: F401, sets environment variables and filters when first imported
 
 matplotlib.use("Agg")
 
@@ -13,20 +18,53 @@ SCALES = {"eeg": 1e-5, "eog": 1e-4, "mag": 1e-12, "grad": 1e-11, "ref_meg": 1e-1
 EEG_NAMES = ["Fp1", "Fp2", "F3", "F4", "C3", "C4", "P3", "P4", "O1", "O2"]
 
 
+def pytest_configure(config):
+    """Let Hypothesis make up the same examples every time, and keep nothing in the tree."""
+    if hasattr(config, "cache"):
+        folder = config.cache.mkdir("hypothesis")
+        os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(folder))
+    hypothesis.settings.register_profile(
+        "repeatable", database=None, deadline=None, derandomize=True, print_blob=False
+    )
+    hypothesis.settings.load_profile("repeatable")
+
+
+def _global_state():
+    """Return what belongs to the whole process, and is none of this package's business."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"}
+    _, key, position, *_ = np.random.get_state()  # noqa: NPY002
+    return {
+        "log of MNE": (mne.utils.logger.level, list(mne.utils.logger.filters)),
+        "ICA of MNE": [vars(mne.preprocessing.ICA)[name] for name in ("__init__", "fit", "apply")],
+        "error state of NumPy": np.geterr(),
+        "random state of NumPy": (key.tobytes(), position),
+        "random state of Python": random.getstate(),
+        "settings of Matplotlib": dict(matplotlib.rcParams),
+        "working directory": os.getcwd(),
+        "environment": environment,
+        "places of modules": list(sys.path),
+    }
+
+
 @pytest.fixture(autouse=True)
 def _quiet_and_unchanged():
     """Run at MNE's warning level, and fail a test that leaves global state changed."""
     with mne.use_log_level("warning"):
-        random_state = np.random.get_state()[1].copy()  # noqa: NPY002
-        errstate = np.geterr()
-        fit = mne.preprocessing.ICA.fit
+        before = _global_state()
         yield
         plt.close("all")
-        assert mne.preprocessing.ICA.fit is fit, "MNE was left registered"
-        assert mne.utils.logger.level == 30, "the log level was left changed"
-        assert np.geterr() == errstate, "numpy's error state was left changed"
-        after = np.random.get_state()[1]  # noqa: NPY002
-        assert np.array_equal(after, random_state), "the global random state was used"
+        after = _global_state()
+    changed = [name for name in before if after[name] != before[name]]
+    assert not changed, f"left changed: {', '.join(changed)}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Fail a test that leaves warnings filtered differently; pytest resets them after it."""
+    before = list(warnings.filters)
+    result = yield
+    assert list(warnings.filters) == before, "left changed: filters of warnings"
+    return result
 
 
 @pytest.fixture(scope="session")

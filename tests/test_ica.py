@@ -486,35 +486,6 @@ def test_stopping_early_warns_and_says_what_to_do(make_raw, tmp_path):
     assert mne_otica.ICA().fit(raw).converged_ is True
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        (
-            {"fit_params": {"tolerance": 1}},
-            ValueError,
-            "'tolerance'.*'algorithm', 'max_iter', 'tol'",
-        ),
-        ({"fit_params": {"random_state": 1}}, ValueError, "no key 'random_state'"),
-        ({"fit_params": {"tol": -1}}, ValueError, "tol must be"),
-        ({"fit_params": {"algorithm": "adam"}}, ValueError, "Allowed values .*'riemannian'"),
-        ({"fit_params": {"w_init": [1, 2]}}, ValueError, "two-dimensional"),
-        ({"fit_params": [1]}, TypeError, "fit_params must be"),
-        ({"max_iter": 0}, ValueError, "at least 1"),
-        ({"max_iter": "many"}, ValueError, "max_iter"),
-        ({"max_iter": 2.5}, TypeError, "max_iter must be"),
-        ({"n_components": 1}, ValueError, "one component"),
-        ({"n_components": 1.5}, ValueError, "between 0.0 and 1.0"),
-        ({"method": "otika"}, ValueError, "'otica'"),
-        ({"method": 3}, TypeError, "method must be"),
-        ({"rng": 1, "random_state": 1}, TypeError, "only one of"),
-        ({"n_component": 3}, TypeError, "n_component"),
-    ],
-)
-def test_bad_arguments_fail_at_construction(arguments, error, message):
-    with pytest.raises(error, match=message):
-        mne_otica.ICA(**arguments)
-
-
 def unchanged(raw):
     return raw
 

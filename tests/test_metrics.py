@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 
 from mne_otica.metrics import amari_index, residual_dependence
@@ -30,17 +29,3 @@ def test_dependence_does_not_depend_on_scale():
     rng = np.random.default_rng(0)
     Y, scale = rng.laplace(size=(3, 5000)), np.diag([1e-3, 2, 50])
     assert_allclose(residual_dependence(scale @ Y, scale), residual_dependence(Y, np.eye(3)))
-
-
-@pytest.mark.parametrize(
-    ("function", "arguments", "match"),
-    [
-        (amari_index, (np.eye(3), np.eye(4)), "must be square"),
-        (amari_index, (np.eye(3), np.ones(3)), "two-dimensional"),
-        (amari_index, (np.full((2, 2), np.nan), np.eye(2)), "NaN"),
-        (residual_dependence, (np.ones((3, 10)), np.eye(2)), r"row per component \(3\)"),
-    ],
-)
-def test_bad_input(function, arguments, match):
-    with pytest.raises(ValueError, match=match):
-        function(*arguments)

@@ -47,17 +47,3 @@ def test_failure_modes_blind_the_proxies():
     assert abs(_log_cosh(source).mean() - gaussian) < 2e-3
     source = mixture("vanishing_curvature", 1, 1_000_000).sources[0]
     assert abs(_fixed_point_curvature(source).mean()) < 2e-3
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "match"),
-    [
-        (("sparse", 3), ValueError, "Invalid value for the 'regime'"),
-        (("laplace", 0), ValueError, "at least 1 source"),
-        (("laplace", 3, 1), ValueError, "2 samples"),
-        (("laplace", 2.5), TypeError, "n_sources must be"),
-    ],
-)
-def test_bad_input(arguments, error, match):
-    with pytest.raises(error, match=match):
-        mixture(*arguments)

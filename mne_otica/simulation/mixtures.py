@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from mne_otica._checks import _check_option, _validate_type
+from mne_otica._checks import _check_option, _validate_number, _validate_type
 
 # Condition numbers of random matrices grow with their size: with many sources hardly any
 # matrix stays below the limit of the paper, and drawing again would not end.
@@ -150,6 +150,9 @@ def mixture(regime: str, n_sources: int, n_samples: int = 10_000, seed: int | No
             "A mixture needs at least 1 source and 2 samples, got "
             f"n_sources={n_sources} and n_samples={n_samples}."
         )
+    if seed is not None:
+        _validate_type(seed, "int-like", "seed")
+        _validate_number(seed, "seed", at_least=0)
     rng = np.random.default_rng(seed)
     pool, gaussian = _REGIMES[regime]
     kinds = rng.choice(pool, n_sources - gaussian)

@@ -11,7 +11,14 @@ import numpy as np
 from mne.utils import verbose
 from numpy.typing import NDArray
 
-from mne_otica._checks import RandomState, _check_option, _validate_type, as_generator
+from mne_otica._checks import (
+    RandomState,
+    _check_option,
+    _validate_flag,
+    _validate_number,
+    _validate_type,
+    as_generator,
+)
 from mne_otica.simulation import _sources
 
 if TYPE_CHECKING:
@@ -153,6 +160,16 @@ def simulate_raw(
     """
     names = _check_channels(channels)
     n_blinks = _check_blinks(n_blinks, duration, sfreq)
+    _check_amplitudes(
+        blink_amplitude=blink_amplitude,
+        eye_rotation=eye_rotation,
+        brain_amplitude=brain_amplitude,
+        noise_amplitude=noise_amplitude,
+        pop_amplitude=pop_amplitude,
+        line_freq=0 if line_freq is None else line_freq,
+    )
+    _check_switches(saccades=saccades, muscle=muscle, heartbeat=heartbeat, sleep=sleep)
+    _check_counts(len(names), pops=pops, movements=movements, noisy_channels=noisy_channels)
     rng = as_generator(random_state)
     n_times = int(round(duration * sfreq))
     info, montage = _make_info(names, sfreq)
@@ -210,6 +227,8 @@ def simulate_raw(
 def _check_channels(channels):
     _validate_type(channels, ("int-like", list, tuple), "channels")
     if isinstance(channels, list | tuple):
+        if not channels:
+            raise ValueError("channels names no channel; pass at least one, or a number.")
         return list(channels)
     if not 4 <= channels <= len(CHANNELS):
         raise ValueError(
@@ -220,6 +239,8 @@ def _check_channels(channels):
 
 
 def _check_blinks(n_blinks, duration, sfreq):
+    _validate_number(duration, "duration")
+    _validate_number(sfreq, "sfreq")
     if duration < 2 or sfreq < 60:
         raise ValueError(
             f"duration ({duration} s) must be at least 2 s and sfreq ({sfreq} Hz) at least "
@@ -235,6 +256,27 @@ def _check_blinks(n_blinks, duration, sfreq):
             "and its pause take 0.6 s."
         )
     return int(n_blinks)
+
+
+def _check_amplitudes(**amplitudes):
+    for name, value in amplitudes.items():
+        _validate_number(value, name, at_least=0)
+
+
+def _check_switches(**switches):
+    for name, value in switches.items():
+        _validate_flag(value, name)
+
+
+def _check_counts(n_channels, **counts):
+    for name, count in counts.items():
+        _validate_type(count, "int-like", name)
+        _validate_number(count, name, at_least=0)
+    if counts["noisy_channels"] > n_channels:
+        raise ValueError(
+            f"noisy_channels ({counts['noisy_channels']}) must not be more than the "
+            f"{n_channels} channels."
+        )
 
 
 def _make_info(names, sfreq):
@@ -265,6 +307,7 @@ def _reference_operator(names, reference):
         _check_option("reference", reference, ("mastoids", "average"))
         weights[slice(n, None) if reference == "mastoids" else slice(n)] = 1
     else:
+        _validate_type(reference, (list, tuple), "reference", "a name or a list of channels")
         missing = [ch for ch in reference if ch not in names]
         if missing or not len(reference):
             raise ValueError(
