@@ -186,7 +186,8 @@ def targets_and_slopes(
     targets : ndarray, shape (n_rows, N_BINS)
         Mean of the Gaussian targets that fall to the bin, 0 for an empty bin.
     slopes : ndarray, shape (n_rows,)
-        Estimate of E[T'(y)], from the density f of merged bins: T' = f / φ(T).
+        Estimate of E[T'(y)], from the density f of merged bins: T' = f / φ(T). With unit
+        variance it is 1 or more (Jensen), whatever a sample shows.
     """
     n_samples = int(counts[0].sum())
     cumulated = np.zeros((len(counts), N_BINS + 1), dtype=np.int64)
@@ -197,8 +198,10 @@ def targets_and_slopes(
     probability = np.diff(cumulated[:, ::merge], axis=1) / n_samples
     phi = (density[:, :-merge:merge] + density[:, merge::merge]) / 2
     # A merged bin that holds a whole row has no density at either of its edges.
-    slopes = np.sum(probability**2 / (np.maximum(phi, 1e-9) * _slope_bin_widths()), axis=1)
-    return targets.astype(np.float32), slopes
+    # The square of a share is too large on average, by the share over N.
+    squared = probability * np.maximum(probability - 1 / n_samples, 0)
+    slopes = np.sum(squared / (np.maximum(phi, 1e-9) * _slope_bin_widths()), axis=1)
+    return targets.astype(np.float32), np.maximum(slopes, 1)
 
 
 @lru_cache(maxsize=1)

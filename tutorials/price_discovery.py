@@ -83,7 +83,8 @@ def estimate_impacts(residuals: ArrayLike, covariance: ArrayLike) -> NDArray[np.
         in S⁻¹ u.
     """
     S = sqrtm(np.asarray(covariance)).real
-    _, W, _ = otica(np.linalg.solve(S, np.asarray(residuals)), whiten=False, random_state=0)
+    white = np.linalg.solve(S, np.asarray(residuals))
+    _, W, _ = otica(white, whiten=False, refine=True, random_state=0)
     return assign_to_markets(S @ W.T)
 
 
