@@ -185,9 +185,10 @@ class Cleaned:
         rows : list of tuple of str
             Name and value of each.
         """
+        removed = [self.ica._ica_names[index] for index in self.ica.exclude]
         rows = [
             ("Blinks", f"{len(self.events.events)} from {self._source()}"),
-            ("Components removed", ", ".join(map(str, self.ica.exclude)) or "none"),
+            ("Components removed", ", ".join(removed) or "none"),
             ("Components fitted", f"{self.ica.n_components_} by {self.ica.method}"),
         ]
         if self.benefit is None or self.harm is None:
