@@ -89,6 +89,7 @@ def main() -> None:
     args = parser.parse_args()
     mne.set_log_level("error")
     if args.fit:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # shells may have it ignored
         print(json.dumps(fit(int(args.fit[0]), args.fit[1])))
     else:
         show("Long and dense recordings: `python -m benchmarks.long`", lines(), args.write)

@@ -85,9 +85,10 @@ def test_omp_num_threads_is_respected():
 
 
 INTERRUPTED = """
-import sys
+import signal
 import mne, numpy as np
 import mne_otica
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells may have it ignored
 mne.set_log_level("error")
 rng = np.random.default_rng(0)
 info = mne.create_info(24, 250.0, "eeg")
@@ -110,21 +111,21 @@ except KeyboardInterrupt:
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_interrupt_ends_a_fit_and_leaves_nothing(tmp_path):
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", INTERRUPTED],
         cwd=tmp_path,
         env=os.environ | {"TMPDIR": str(tmp_path)},
         stdout=subprocess.PIPE,
         text=True,
-    )
-    try:
-        assert process.stdout.readline() == "fitting\n"
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(1)  # it is at work
-        process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=60)
-    finally:
-        process.kill()
+    ) as process:
+        try:
+            assert process.stdout.readline() == "fitting\n"
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(1)  # it is at work
+            process.send_signal(signal.SIGINT)
+            rest, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert rest == "interrupted\n"
     assert process.returncode == 0
     assert list(tmp_path.iterdir()) == []
