@@ -8,6 +8,7 @@ Tests run in forked processes, so that MNE is imported once only (not on Windows
 import argparse
 import ast
 import copy
+import importlib
 import os
 import random
 import shutil
@@ -40,6 +41,9 @@ SWAPS = {
     ast.And: ast.Or,
     ast.Or: ast.And,
 }
+# What takes long to import is imported once, before the processes fork.
+LATE = ("matplotlib.pyplot", "mne.io", "mne.preprocessing", "mne.report", "pandas", "scipy.signal")
+LATE += ("scipy.stats", "sklearn")
 TIMEOUT = 120  # seconds; a change that makes the tests hang is noticed, too
 
 
@@ -138,9 +142,8 @@ def main():
     parser.add_argument("--share", type=float, default=1.0)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after these")
     arguments = parser.parse_args()
-    import hypothesis  # noqa: E401, F401
-    import pandas  # noqa: E401, F401
-
+    for name in LATE:
+        importlib.import_module(name)
     found = list(mutants(arguments.module.read_text(encoding="utf-8")))
     chosen = random.Random(0).sample(found, round(arguments.share * len(found)))
     started, survivors, n_tried = time.monotonic(), 0, 0
