@@ -112,14 +112,15 @@ def mutants(source):
             yield node.lineno, words, ast.unparse(ast.fix_missing_locations(changed))
 
 
-def noticed(package, tests):
-    """Return whether tests fail with the package in a folder."""
+def noticed(folder, tests):
+    """Return whether tests fail with the code in a folder."""
     pid = os.fork()
     if pid == 0:
         silence = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silence, 1)
         os.dup2(silence, 2)
-        sys.path.insert(0, str(package))
+        os.chdir(folder)
+        sys.path.insert(0, str(folder))
         import pytest
 
         options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--no-header"]
@@ -148,7 +149,9 @@ def main():
     chosen = random.Random(0).sample(found, round(arguments.share * len(found)))
     started, survivors, n_tried = time.monotonic(), 0, 0
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(ROOT / "mne_otica", Path(folder, "mne_otica"))
+        for part in ("mne_otica", "tests"):
+            shutil.copytree(ROOT / part, Path(folder, part))
+        shutil.copy(ROOT / "pyproject.toml", folder)
         copied = Path(folder, arguments.module.resolve().relative_to(ROOT))
         if noticed(folder, arguments.tests):
             sys.exit("The tests fail without any change.")

@@ -155,3 +155,16 @@ def test_dither_adds_noise_of_the_given_scale_to_a_copy():
     dithered = transport.dither(y, 0.01, np.random.default_rng(0))
     assert not y.any()
     assert_allclose(dithered.std(), 0.01, rtol=0.02)
+
+
+def test_bins_are_where_they_are_said_to_be():
+    edges, centres = transport.bin_edges(), transport.bin_centres()
+    assert (edges[0], edges[-1]) == (-np.inf, np.inf)
+    assert np.all((edges[:-1] < centres) & (centres < edges[1:]))
+    assert_array_equal(transport.bin_index(centres), np.arange(transport.N_BINS))
+    assert_allclose(centres, -centres[::-1])
+    # All bins are of one width in u, so the density of u is that width over the width in y.
+    inner = slice(100, -100)
+    widths = np.diff(edges)[inner]
+    assert_allclose(transport.bin_density()[inner] * widths, 2 / transport.N_BINS, rtol=1e-3)
+    assert_allclose(np.diff(transport.bin_positions()), 2 / transport.N_BINS)
