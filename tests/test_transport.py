@@ -168,3 +168,20 @@ def test_bins_are_where_they_are_said_to_be():
     widths = np.diff(edges)[inner]
     assert_allclose(transport.bin_density()[inner] * widths, 2 / transport.N_BINS, rtol=1e-3)
     assert_allclose(np.diff(transport.bin_positions()), 2 / transport.N_BINS)
+
+
+def test_mean_slope_does_not_depend_on_the_sign():
+    y = np.where(np.arange(1000) % 10, np.linspace(-1, 1, 1000), -300.0)[np.newaxis]
+    slope = transport.mean_slope(y)
+    assert_allclose(transport.mean_slope(-y), slope)
+    assert 0 < slope[0] < np.inf
+
+
+@pytest.mark.parametrize(
+    "function", [transport.transport_map, transport.target_correlation, transport.w2_squared]
+)
+def test_rows_may_have_any_number_of_dimensions_before(function):
+    y = np.random.default_rng(0).laplace(size=(2, 3, 50))
+    together = function(y)
+    for i, j in np.ndindex(2, 3):
+        assert_allclose(together[i, j], function(y[i, j]))
