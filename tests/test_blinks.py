@@ -331,32 +331,6 @@ def test_short_data_warn_or_are_refused(blinking):
         find_blink_events(sim.raw.copy().crop(0, 1))
 
 
-def test_wrong_input_is_refused_with_the_remedy(blinking):
-    sim, ica = blinking
-    with pytest.raises(RuntimeError, match="not fitted; call ica.fit"):
-        find_bads_blink(mne.preprocessing.ICA(), sim.raw)
-    with pytest.raises(RuntimeError, match=r"lacks 1 channel.*Fp1"):
-        find_bads_blink(ica, sim.raw.copy().drop_channels(["Fp1"]))
-    with pytest.raises(ValueError, match="strategy"):
-        find_bads_blink(ica, sim.raw, strategy="best")
-    with pytest.raises(ValueError, match="max_components"):
-        find_bads_blink(ica, sim.raw, max_components=0)
-    with pytest.raises(ValueError, match="Nose"):
-        find_blink_events(sim.raw, ch_name="Nose")
-    with pytest.raises(TypeError, match="inst must be"):
-        find_bads_blink(ica, sim.raw.get_data())
-    meg = mne.io.RawArray(
-        np.random.default_rng(0).standard_normal((3, 2000)) * 1e-12,
-        mne.create_info(3, 200.0, "mag"),
-    )
-    with pytest.raises(ValueError, match="No EEG or EOG channel"):
-        find_blink_events(meg)
-    ica = mne.preprocessing.ICA(method="infomax", random_state=0)
-    ica.fit(meg, verbose="error")
-    with pytest.raises(ValueError, match="no EEG channel"):
-        find_bads_blink(ica, meg)
-
-
 # -- real recordings ----------------------------------------------------------------------
 
 

@@ -181,22 +181,6 @@ def test_result_in_words_and_json(blinking, still):
         assert facts["status"] == cleaned.status
 
 
-def test_bad_input_is_refused(blinking):
-    raw = blinking[0].raw
-    with pytest.raises(TypeError, match="raw must be an instance of Raw"):
-        clean_raw(raw.get_data())
-    with pytest.raises(ValueError, match=r"0 EEG channels are left.*\['mag'\]"):
-        clean_raw(
-            raw.copy().set_channel_types(
-                dict.fromkeys(raw.ch_names, "mag"), on_unit_change="ignore"
-            )
-        )
-    marked = raw.copy()
-    marked.info["bads"] = raw.ch_names
-    with pytest.raises(ValueError, match="16 are marked bad"):
-        clean_raw(marked)
-
-
 @pytest.mark.parametrize("n_channels", [4, 5])
 def test_four_or_five_channels(blinking, n_channels):
     names = ["Fp1", "Fp2", "C3", "O1", "P8"][:n_channels]

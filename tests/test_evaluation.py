@@ -187,27 +187,9 @@ def test_figures_go_into_json(brain, blinks, events):
 
 
 @pytest.mark.parametrize("measure", [rms_reduction, preservation])
-def test_mismatches_are_refused_and_nothing_is_changed(brain, blinks, events, measure):
+def test_nothing_is_changed(brain, blinks, events, measure):
     before, after = recording(brain + blinks), recording(brain)
     copies = before.copy(), after.copy()
     measure(before, after, events)
     assert_array_equal(before.get_data(), copies[0].get_data())
     assert_array_equal(after.get_data(), copies[1].get_data())
-    with pytest.raises(ValueError, match=r"differ in their channels \(\['O2'\]\)"):
-        measure(before, after.copy().drop_channels("O2"), events)
-    with pytest.raises(ValueError, match=r"differ in length \(8000 and 2001\)"):
-        measure(before, after.copy().crop(0, 10), events)
-    with pytest.raises(TypeError, match="after must be an instance of Raw"):
-        measure(before, after.get_data(), events)
-    with pytest.raises(ValueError, match=r"shape \(n_events, 3\), got \(7,\)"):
-        measure(before, after, PEAKS)
-    with pytest.raises(ValueError, match="holds 0 samples"):
-        measure(before, after, events, tmin=0.2, tmax=0.1)
-    with pytest.raises(ValueError, match="outside the recording"):
-        measure(before, after, events + [[8000, 0, 0]])
-
-
-def test_no_events():
-    raw = recording(np.ones((6, 8000)) * 1e-6)
-    with pytest.raises(ValueError, match="no events"):
-        rms_reduction(raw, raw, np.zeros((0, 3), int))

@@ -82,19 +82,3 @@ def test_each_artefact_has_its_switch(switch, kind):
     assert kind in sim.source_names
     added = sim.raw.get_data() - sim.clean.get_data()
     assert np.abs(added).max() > 1e-7
-
-
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        (dict(channels=3), "between 4 and 64"),
-        (dict(channels=["Fp1", "Nose"]), "Nose"),
-        (dict(duration=1), "at least 2 s"),
-        (dict(n_blinks=99), "0.6 s"),
-        (dict(reference=["Oz"]), "must name simulated channels"),
-        (dict(reference="linked"), "reference"),
-    ],
-)
-def test_settings_that_cannot_be(change, match):
-    with pytest.raises(ValueError, match=match):
-        simulate_raw(**{**dict(channels=8, duration=10), **change})

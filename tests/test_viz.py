@@ -72,14 +72,6 @@ def test_one_page(cleaned, untouched, nowhere):
     assert len(untouched.plot(show=False).axes) >= 2
 
 
-@pytest.mark.parametrize("draw", [viz.plot_blinks, viz.plot_reduction, viz.plot_band_power])
-def test_nothing_removed_nothing_to_draw(untouched, draw):
-    with pytest.raises(ValueError, match="Nothing was removed .* plot_component"):
-        draw(untouched, show=False)
-    with pytest.raises(TypeError, match="result must be an instance of Cleaned"):
-        draw(untouched.raw, show=False)
-
-
 def test_report_has_three_figures_and_a_table(cleaned, untouched):
     report = mne.Report(verbose="error")
     for _ in range(2):  # the second time it is replaced
