@@ -32,6 +32,7 @@ def pytest_configure(config):
 def _global_state():
     """Return what belongs to the whole process, and is none of this package's business."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"}
+    backend = matplotlib.get_backend().lower()  # Agg and agg are one
     _, key, position, *_ = np.random.get_state()  # noqa: NPY002
     return {
         "log of MNE": (mne.utils.logger.level, list(mne.utils.logger.filters)),
@@ -39,7 +40,7 @@ def _global_state():
         "error state of NumPy": np.geterr(),
         "random state of NumPy": (key.tobytes(), position),
         "random state of Python": random.getstate(),
-        "settings of Matplotlib": dict(matplotlib.rcParams),
+        "settings of Matplotlib": dict(matplotlib.rcParams) | {"backend": backend},
         "working directory": os.getcwd(),
         "environment": environment,
         "places of modules": list(sys.path),
