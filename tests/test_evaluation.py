@@ -56,6 +56,7 @@ def test_reduction_is_one_minus_the_ratio_of_pooled_rms(brain, blinks, events):
     assert_allclose(found.per_event[2], 1 - rms(cut[1][2]) / rms(cut[0][2]))
     assert_allclose(found.per_channel[1], 1 - rms(cut[1][:, 1]) / rms(cut[0][:, 1]))
     assert_allclose(found.over(NAMES), found.overall)
+    assert_allclose(found.blink_size, np.sqrt(np.mean(cut[0].mean(axis=0) ** 2, axis=1)))
     assert found.interval[0] < found.overall < found.interval[1]
     assert found.ch_names == NAMES
     assert found.most_affected(3) == NAMES[:3]
@@ -95,6 +96,13 @@ def test_windows_at_the_edges_and_in_bad_spans_are_left_out(brain, blinks, event
     assert rms_reduction(before, after, at_edges, reject_by_annotation=False).n_events == 7
     with pytest.raises(ValueError, match="edges of the recording cut 2"):
         rms_reduction(before, after, at_edges[[0, -1]])
+
+
+def test_windows_that_just_fit_are_used(brain, blinks):
+    """They reach from the first sample to the last."""
+    first_and_last = np.array([[50, 0, 1], [8000 - 50, 0, 1]])
+    found = rms_reduction(recording(brain + blinks), recording(brain), first_and_last)
+    assert (found.n_events, found.n_edge) == (2, 0)
 
 
 def test_events_count_from_first_samp(brain, blinks, events):
@@ -173,6 +181,24 @@ def test_seed_decides_the_windows(brain, blinks, events):
     pair = recording(brain + blinks), recording(0.9 * brain + 0.01 * brain**2 / 1e-5)
     one, same, other = (preservation(*pair, events, random_state=seed) for seed in (1, 1, 2))
     assert one.rms_change == same.rms_change != other.rms_change
+
+
+def test_each_channel_counts_and_flat_ones_do_not_matter(brain, events):
+    gains = np.array([0.5, 1, 1, 1, 1, 2])[:, np.newaxis]
+    data = brain.copy()
+    data[3] = 0
+    harm = preservation(recording(data), recording(gains * data), events)
+    assert_allclose(harm.per_channel[[0, 1, 5]], [-0.5, 0, 1], atol=1e-6)
+    assert np.isnan(harm.per_channel[3])
+    assert_allclose(harm.correlation, 1)
+
+
+def test_as_many_windows_as_events_are_enough(brain):
+    """There are 25 windows without blinks for 25 blinks, so there is nothing to warn of."""
+    many = np.zeros((25, 3), int)
+    many[:, 0] = np.linspace(4500, 7800, 25)
+    harm = preservation(recording(brain), recording(brain), many)
+    assert harm.n_windows == 25
 
 
 # %% Both
