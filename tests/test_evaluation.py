@@ -109,7 +109,9 @@ def test_events_count_from_first_samp(brain, blinks, events):
     shifted = events + [[1000, 0, 0]]
     pair = [recording(data, first_samp=1000) for data in (brain + blinks, brain)]
     expected = rms_reduction(recording(brain + blinks), recording(brain), events)
-    assert_allclose(rms_reduction(*pair, shifted).overall, expected.overall)
+    found = rms_reduction(*pair, shifted)
+    assert_allclose(found.overall, expected.overall)
+    assert_array_equal(found.samples, shifted[:, 0])
     with pytest.raises(ValueError, match=r"1 of 7 events are outside.*1000 to 8999.*first_samp"):
         rms_reduction(*pair, events + [[300, 0, 0]])
 
@@ -191,6 +193,20 @@ def test_each_channel_counts_and_flat_ones_do_not_matter(brain, events):
     assert_allclose(harm.per_channel[[0, 1, 5]], [-0.5, 0, 1], atol=1e-6)
     assert np.isnan(harm.per_channel[3])
     assert_allclose(harm.correlation, 1)
+
+
+def test_nothing_to_harm(events):
+    flat = recording(np.zeros((6, 8000)))
+    harm = preservation(flat, flat, events)
+    assert np.isnan([harm.variance_removed, harm.correlation, harm.rms_change]).all()
+    assert harm.rank_before == 0
+
+
+def test_windows_are_a_quarter_of_a_second_on_either_side_unless_asked(brain, events):
+    pair = recording(brain), recording(0.9 * brain + 0.01 * brain**2 / 1e-5)
+    for measure, name in ((rms_reduction, "overall"), (preservation, "rms_change")):
+        asked = measure(*pair, events, tmin=-0.25, tmax=0.25)
+        assert getattr(measure(*pair, events), name) == getattr(asked, name)
 
 
 def test_as_many_windows_as_events_are_enough(brain):
