@@ -195,6 +195,12 @@ def test_each_channel_counts_and_flat_ones_do_not_matter(brain, events):
     assert_allclose(harm.correlation, 1)
 
 
+def test_bands_leave_no_gap():
+    limits = list(BANDS.values())
+    assert [high for _, high in limits[:-1]] == [low for low, _ in limits[1:]]
+    assert (limits[0][0], limits[-1][1]) == (1, 45)
+
+
 def test_nothing_to_harm(events):
     flat = recording(np.zeros((6, 8000)))
     harm = preservation(flat, flat, events)
