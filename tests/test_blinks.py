@@ -286,6 +286,16 @@ def test_times_keep_first_samp_and_skip_bad_spans(blinking):
     assert len(times) >= (np.abs(seconds(whole, sim.raw) - 20) > 10).sum() - 1
 
 
+def test_defaults_skip_bad_spans_and_one_component_may_be_asked_for(blinking):
+    sim, ica = blinking
+    raw = sim.raw.copy().set_annotations(mne.Annotations([10.0], [20.0], ["BAD_boredom"]))
+    found = locate_blinks(raw)
+    assert set(found.events[:, 2]) == {998}
+    times = seconds(found.events, raw)
+    assert not np.any((times > 10) & (times < 30))
+    assert len(find_bads_blink(ica, raw, max_components=1)[0]) == 1
+
+
 def test_nan_spans_are_skipped(blinking):
     sim, ica = blinking
     raw = sim.raw.copy()
