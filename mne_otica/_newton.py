@@ -37,6 +37,9 @@ MAX_HALVINGS = 6
 PLATEAU_ITER = 10
 PLATEAU_DROP = 5e-4
 MAX_SEARCH_ITER = 200
+# Hundreds of sources in a random mixture look Gaussian everywhere: the first steps are small however
+# far the sources are, until the memory has learnt how small the curvature is.
+MIN_ITER_FROM_SCRATCH = 10
 # Where there are this many times more samples than a scout needs, scouts go first.
 SCOUTED_FROM = 3
 N_SCOUTS = 2
@@ -77,6 +80,7 @@ def minimise(
     *,
     tol: float,
     max_iter: int,
+    min_iter: int = 1,
     on_step: Callable[[], None] = lambda: None,
 ) -> Solution:
     """Descend from W until the rotation steps, or what they gain, are negligible.
@@ -116,7 +120,7 @@ def minimise(
         W, here = W_next, there
         values = [*values[-PLATEAU_ITER:], here.value]
         on_plateau = len(values) > PLATEAU_ITER and values[0] - values[-1] < PLATEAU_DROP
-        converged = size < tol or on_plateau
+        converged = n_iter >= min_iter and (size < tol or on_plateau)
         on_step()
     return Solution(W, here.correlation, n_iter, objective.n_evaluations, size, converged)
 
@@ -141,7 +145,9 @@ def solve(
     n_scout = max(MIN_SCOUT_SAMPLES, SCOUT_SAMPLES_PER_COMPONENT * len(X))
     if X.shape[1] >= SCOUTED_FROM * n_scout:
         W = fit.scout(X, W, n_scout, SCOUT_TOL_FACTOR * tol)
-    solution = fit.descend_and_escape(X, W, tol)
+        solution = fit.descend_and_escape(X, W, tol)
+    else:
+        solution = fit.descend_and_escape(X, W, tol, MIN_ITER_FROM_SCRATCH)
     if refined and len(X) > 1:
         solution = fit.refine(X, solution)
     return replace(solution, n_iter=fit.n_iter, n_evaluations=fit.n_evaluations)
@@ -159,10 +165,12 @@ class _Fit:
         self.n_iter = 0
         self.n_evaluations = 0
 
-    def descend(self, X: NDArray[np.float32], W: NDArray[np.float64], tol: float) -> Solution:
+    def descend(
+        self, X: NDArray[np.float32], W: NDArray[np.float64], tol: float, min_iter: int = 1
+    ) -> Solution:
         """Descend with the iterations that are left."""
-        left = self.max_iter - self.n_iter
-        solution = minimise(Objective(X), W, tol=tol, max_iter=left, on_step=self.on_step)
+        limits = dict(min_iter=min_iter, max_iter=self.max_iter - self.n_iter)
+        solution = minimise(Objective(X), W, tol=tol, on_step=self.on_step, **limits)
         self.n_iter += solution.n_iter
         self.n_evaluations += solution.n_evaluations
         return solution
@@ -174,15 +182,15 @@ class _Fit:
         found = []
         for _ in range(N_SCOUTS):
             columns = np.sort(self.rng.choice(X.shape[1], n_samples, replace=False))
-            near = self.descend(X[:, columns], W, tol)
+            near = self.descend(X[:, columns], W, tol, MIN_ITER_FROM_SCRATCH)
             found.append(self.descend(X, near.W, tol))
         return min(found, key=lambda solution: solution.correlation.sum()).W
 
     def descend_and_escape(
-        self, X: NDArray[np.float32], W: NDArray[np.float64], tol: float
+        self, X: NDArray[np.float32], W: NDArray[np.float64], tol: float, min_iter: int = 1
     ) -> Solution:
         """Descend, and go on from better starts for as long as they lead lower."""
-        best = self.descend(X, W, tol)
+        best = self.descend(X, W, tol, min_iter)
         while self.n_iter < self.max_iter:
             start = escape(X, best.W, best.correlation, partial(self._search, tol), self.rng)
             if start is None:
