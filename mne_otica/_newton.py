@@ -37,8 +37,8 @@ MAX_HALVINGS = 6
 PLATEAU_ITER = 10
 PLATEAU_DROP = 5e-4
 MAX_SEARCH_ITER = 200
-# Hundreds of sources in a random mixture look Gaussian everywhere: the first steps are small however
-# far the sources are, until the memory has learnt how small the curvature is.
+# Hundreds of sources in a random mixture look Gaussian everywhere: the first steps are small,
+# however far the sources are, until the memory has learnt how small the curvature is.
 MIN_ITER_FROM_SCRATCH = 10
 # Where there are this many times more samples than a scout needs, scouts go first.
 SCOUTED_FROM = 3
