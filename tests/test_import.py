@@ -23,7 +23,10 @@ def test_importing_the_package_loads_nothing_heavy():
 def test_no_figure_library_is_loaded_before_a_figure_is_drawn():
     loaded = loaded_after("import mne_otica; mne_otica.clean_raw, mne_otica.ICA")
     assert "mne.preprocessing.ica" in loaded
-    assert "matplotlib.pyplot" not in loaded
+    # Some versions of MNE load it for their own ICA.
+    assert "matplotlib.pyplot" not in set(loaded) - set(
+        loaded_after("import mne.preprocessing.ica")
+    )
 
 
 @pytest.mark.parametrize("name", mne_otica.__all__)
