@@ -21,6 +21,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from mne_otica._rotations import nearest_rotation
 from mne_otica.transport import target_correlation, transport_map
 
 # In units of the contrast W2². Samples of noise show 0.001 or less, needles 0.02 or so.
@@ -153,7 +154,7 @@ def _resolve_weak(
             tensors[key] = _cumulants(Z, order)
         start = _cumulant_rotation(tensors[key], len(block), rng)
         if failures:
-            start = _nearest_rotation(start + SHAKE * rng.standard_normal(start.shape))
+            start = nearest_rotation(start + SHAKE * rng.standard_normal(start.shape))
         rotation, resolved = descend(Z, start)
         failures += 1
         before = W[block].astype(np.float32) @ others
@@ -167,16 +168,20 @@ def _cumulant_rotation(
     tensor: NDArray[np.float64], size: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Maximise the sum of squared cumulants of the rows, by fixed-point steps on the tensor."""
+    first, second = np.triu_indices(size)
+    twice = np.where(first == second, 1, 2)  # a pair stands for both of its orders
+    pair = np.empty((size, size), dtype=int)
+    pair[first, second] = pair[second, first] = np.arange(len(first))
     best_value, best = -1.0, np.eye(size)
     for _ in range(N_CUMULANT_STARTS):
-        Q = _nearest_rotation(rng.standard_normal((size, size)))
+        Q = nearest_rotation(rng.standard_normal((size, size)))
         for _ in range(N_CUMULANT_STEPS):
-            gradient = (Q[:, :, np.newaxis] * Q[:, np.newaxis]).reshape(size, -1) @ tensor
+            gradient = (Q[:, first] * Q[:, second] * twice) @ tensor
             if gradient.shape != Q.shape:  # fourth order: two indices are left
-                gradient = np.einsum("ijk,ik->ij", gradient.reshape(size, size, size), Q)
+                gradient = np.matmul(gradient[:, pair], Q[:, :, np.newaxis])[:, :, 0]
             cumulants = np.sum(gradient * Q, axis=1, keepdims=True)
-            Q, previous = _nearest_rotation(cumulants * gradient), Q
-            if np.abs(np.sum(Q * previous, axis=1)).min() > 1 - 1e-5:
+            Q, previous = nearest_rotation(cumulants * gradient), Q
+            if np.abs(np.sum(Q * previous, axis=1)).min() > 1 - 1e-3:
                 break
         value = np.sum(cumulants**2)
         if value > best_value:
@@ -185,16 +190,14 @@ def _cumulant_rotation(
 
 
 def _cumulants(Z: NDArray[np.float32], order: int) -> NDArray[np.float64]:
-    """Return the cross-cumulants of white rows, the first two indices taken together."""
-    size, n_samples = Z.shape
-    products = (Z[:, np.newaxis] * Z).reshape(size**2, n_samples)
+    """Return the cross-cumulants of white rows, by pairs of indices: symmetric, so each once."""
+    n_samples = Z.shape[1]
+    first, second = np.triu_indices(len(Z))
+    products = Z[first] * Z[second]
     if order == 3:
         return products @ Z.T / n_samples
-    identity = np.multiply.outer(np.eye(size), np.eye(size))
-    gaussian = identity + identity.swapaxes(1, 2) + identity.swapaxes(1, 3)
-    return products @ products.T / n_samples - gaussian.reshape(size**2, size**2)
-
-
-def _nearest_rotation(matrix: NDArray) -> NDArray[np.float64]:
-    left, _, right = np.linalg.svd(matrix)
-    return left @ right
+    same = np.eye(len(Z))
+    gaussian = np.multiply.outer(same[first, second], same[first, second])
+    gaussian += same[np.ix_(first, first)] * same[np.ix_(second, second)]
+    gaussian += same[np.ix_(first, second)] * same[np.ix_(second, first)]
+    return products @ products.T / n_samples - gaussian

@@ -9,6 +9,12 @@ independence a rotation in the plane (i, j) has the curvature
 vanishes only for two Gaussians, so no switching between sub- and super-Gaussian
 sources is needed. Limited-memory BFGS starts from this curvature.
 
+Far from the sources that curvature says nothing. There the steps are those of a fixed point: at an
+optimum ``diag(k) - G`` is symmetric, so W is multiplied by its orthogonal part. For a small
+rotation this is the Newton step above; from a random start, where every direction looks
+Gaussian, it takes the power method's leaps (FastICA's, with the transport maps for its function),
+and a dozen of them come near to hundreds of sources.
+
 The optimum of the contrast is then refined: see `_refinement`.
 """
 
@@ -20,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mne_otica._escape import WORTHWHILE, escape
-from mne_otica._objective import Objective
+from mne_otica._objective import Evaluation, Objective
 from mne_otica._refinement import refine
-from mne_otica._rotations import rotation
+from mne_otica._rotations import nearest_rotation, rotation
 from mne_otica._solution import Solution
 
 # Pairs of nearly Gaussian components have next to no curvature. This floor keeps their steps,
@@ -37,13 +43,12 @@ MAX_HALVINGS = 6
 PLATEAU_ITER = 10
 PLATEAU_DROP = 5e-4
 MAX_SEARCH_ITER = 200
-# Hundreds of sources in a random mixture look Gaussian everywhere: the first steps are small,
-# however far the sources are, until the memory has learnt how small the curvature is.
-MIN_ITER_FROM_SCRATCH = 10
-# Where there are this many times more samples than a scout needs, scouts go first.
+# Leaps are made while they turn a component by more than this (a cosine) and gain more than that.
+FAR = 0.76
+WORTH_A_LEAP = 1e-3
+# Where there are this many times more samples than a scout needs, a scout goes first.
 SCOUTED_FROM = 3
-N_SCOUTS = 2
-MIN_SCOUT_SAMPLES = 5_000
+MIN_SCOUT_SAMPLES = 10_000
 SCOUT_SAMPLES_PER_COMPONENT = 50
 # What is polished later, on all samples and components, need not be found exactly.
 SCOUT_TOL_FACTOR = 10
@@ -80,7 +85,6 @@ def minimise(
     *,
     tol: float,
     max_iter: int,
-    min_iter: int = 1,
     on_step: Callable[[], None] = lambda: None,
 ) -> Solution:
     """Descend from W until the rotation steps, or what they gain, are negligible.
@@ -90,10 +94,10 @@ def minimise(
     preconditioned step does.
     """
     planes = np.triu_indices(len(W), 1)
-    here = objective(W)
+    W, here, n_iter = _leap(objective, W, max_iter, on_step)
     memory = _Memory()
     values = [here.value]
-    size, converged, n_iter = np.inf, len(W) == 1, 0
+    size, converged = np.pi / 2, len(W) == 1  # leaps may turn as far
     while n_iter < max_iter and not converged:
         gradient = here.gradient[planes]
         excess = here.slope - here.correlation
@@ -120,9 +124,30 @@ def minimise(
         W, here = W_next, there
         values = [*values[-PLATEAU_ITER:], here.value]
         on_plateau = len(values) > PLATEAU_ITER and values[0] - values[-1] < PLATEAU_DROP
-        converged = n_iter >= min_iter and (size < tol or on_plateau)
+        converged = size < tol or on_plateau
         on_step()
     return Solution(W, here.correlation, n_iter, objective.n_evaluations, size, converged)
+
+
+def _leap(
+    objective: Objective, W: NDArray[np.float64], max_iter: int, on_step: Callable[[], None]
+) -> tuple[NDArray[np.float64], Evaluation, int]:
+    """Iterate the fixed point for as long as it turns far and lowers the objective."""
+    here, n_iter = objective(W), 0
+    while n_iter < max_iter:
+        turn = nearest_rotation(np.diag(here.slope) - here.moments)
+        # The sign of a component means nothing, so none is turned by more than 90 degrees.
+        turn[np.diag(turn) < 0] *= -1
+        if np.diag(turn).min() > FAR:
+            break
+        W_next = turn @ W
+        there = objective(W_next)
+        if here.value - there.value < WORTH_A_LEAP:
+            break
+        W, here = W_next, there
+        n_iter += 1
+        on_step()
+    return W, here, n_iter
 
 
 def solve(
@@ -137,20 +162,29 @@ def solve(
 ) -> Solution:
     """Find the rotation that unmixes whitened data.
 
-    With many samples, scouts descend on a few of them first. Each comes near to some
-    optimum, and the one that is best on all samples is polished there.
+    With many samples, a scout descends on a few of them first.
     """
     fit = _Fit(max_iter, on_step, rng)
     X = np.asarray(X, dtype=np.float32)
     n_scout = max(MIN_SCOUT_SAMPLES, SCOUT_SAMPLES_PER_COMPONENT * len(X))
     if X.shape[1] >= SCOUTED_FROM * n_scout:
-        W = fit.scout(X, W, n_scout, SCOUT_TOL_FACTOR * tol)
-        solution = fit.descend_and_escape(X, W, tol)
-    else:
-        solution = fit.descend_and_escape(X, W, tol, MIN_ITER_FROM_SCRATCH)
+        columns = np.sort(rng.choice(X.shape[1], n_scout, replace=False))
+        W = fit.descend(_whitened(X[:, columns]), W, SCOUT_TOL_FACTOR * tol).W
+    solution = fit.descend_and_escape(X, W, tol)
     if refined and len(X) > 1:
         solution = fit.refine(X, solution)
     return replace(solution, n_iter=fit.n_iter, n_evaluations=fit.n_evaluations)
+
+
+def _whitened(X: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Make white what is white only as part of more samples.
+
+    Correlations that a few samples have by chance would drown what is not Gaussian in them.
+    """
+    covariance = np.cov(X, dtype=np.float64, bias=True)
+    values, vectors = np.linalg.eigh(covariance)
+    half = ((vectors / np.sqrt(values)) @ vectors.T).astype(X.dtype)
+    return half @ (X - X.mean(axis=1, keepdims=True))
 
 
 class _Fit:
@@ -165,32 +199,19 @@ class _Fit:
         self.n_iter = 0
         self.n_evaluations = 0
 
-    def descend(
-        self, X: NDArray[np.float32], W: NDArray[np.float64], tol: float, min_iter: int = 1
-    ) -> Solution:
+    def descend(self, X: NDArray[np.float32], W: NDArray[np.float64], tol: float) -> Solution:
         """Descend with the iterations that are left."""
-        limits = dict(min_iter=min_iter, max_iter=self.max_iter - self.n_iter)
-        solution = minimise(Objective(X), W, tol=tol, on_step=self.on_step, **limits)
+        limit = self.max_iter - self.n_iter
+        solution = minimise(Objective(X), W, tol=tol, max_iter=limit, on_step=self.on_step)
         self.n_iter += solution.n_iter
         self.n_evaluations += solution.n_evaluations
         return solution
 
-    def scout(
-        self, X: NDArray[np.float32], W: NDArray[np.float64], n_samples: int, tol: float
-    ) -> NDArray[np.float64]:
-        """Return the best of the rotations that different samples of the data lead to."""
-        found = []
-        for _ in range(N_SCOUTS):
-            columns = np.sort(self.rng.choice(X.shape[1], n_samples, replace=False))
-            near = self.descend(X[:, columns], W, tol, MIN_ITER_FROM_SCRATCH)
-            found.append(self.descend(X, near.W, tol))
-        return min(found, key=lambda solution: solution.correlation.sum()).W
-
     def descend_and_escape(
-        self, X: NDArray[np.float32], W: NDArray[np.float64], tol: float, min_iter: int = 1
+        self, X: NDArray[np.float32], W: NDArray[np.float64], tol: float
     ) -> Solution:
         """Descend, and go on from better starts for as long as they lead lower."""
-        best = self.descend(X, W, tol, min_iter)
+        best = self.descend(X, W, tol)
         while self.n_iter < self.max_iter:
             start = escape(X, best.W, best.correlation, partial(self._search, tol), self.rng)
             if start is None:

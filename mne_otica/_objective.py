@@ -14,10 +14,23 @@ CHUNK_BYTES = 4 * 2**20  # columns are handled in pieces that stay in the cache
 class Evaluation(NamedTuple):
     """What one pass over the data tells about an unmixing matrix."""
 
-    value: float  # sum of C over components, the function minimised
-    gradient: NDArray[np.float64]  # skew, shape (d, d)
-    correlation: NDArray[np.float64]  # C of each component
+    moments: NDArray[np.float64]  # mean of the Gaussian targets of row i times row j, shape (d, d)
     slope: NDArray[np.float64]  # mean slope of each transport map
+
+    @property
+    def correlation(self) -> NDArray[np.float64]:
+        """C of each component."""
+        return np.diag(self.moments)
+
+    @property
+    def value(self) -> float:
+        """Sum of C over the components, the function minimised."""
+        return self.correlation.sum()
+
+    @property
+    def gradient(self) -> NDArray[np.float64]:
+        """Its derivative along rotations of each plane, skew."""
+        return self.moments - self.moments.T
 
 
 class Objective:
@@ -42,9 +55,7 @@ class Objective:
     def __call__(self, W: NDArray[np.float64]) -> Evaluation:
         """Evaluate the objective and its derivatives at W."""
         targets, slope = targets_and_slopes(self.counts(W))
-        G = self.cross_moments(targets)
-        correlation = np.diag(G).copy()
-        return Evaluation(correlation.sum(), G - G.T, correlation, slope)
+        return Evaluation(self.cross_moments(targets), slope)
 
     def counts(self, W: NDArray[np.float64]) -> NDArray[np.int64]:
         """Unmix the data, and count the samples of each component in each bin."""

@@ -44,6 +44,7 @@ SPLINE_DEGREE = 3
 # Weights of the squared third differences of the coefficients, for one sample. The largest
 # leave a function like tanh and its square.
 PENALTIES = (0, 1, 10, 1e2, 1e3, 1e4, 1e5)
+RIDGE = 1e-9  # of functions whose power is of the order of one, where they have any
 MIN_POWER = 1e-3  # of what a map has beside a straight line; samples of noise show as much
 
 
@@ -122,9 +123,9 @@ def _efficient_spline(
     deviations -= (deviations @ weights)[:, np.newaxis]
     noise = (deviations * weights) @ deviations.T / n_samples
     products = (functions * weights) @ functions.T
-    # Splines where there is no sample, and their sum, which is constant, get no weight.
     penalised = products + np.multiply.outer(np.divide(PENALTIES, n_samples), roughness)
-    inverses = np.linalg.pinv(penalised, rcond=1e-9, hermitian=True)
+    # Splines where there is no sample, and their sum, which is constant, get no weight.
+    inverses = np.linalg.inv(penalised + RIDGE * np.eye(len(products)))
     coefficients = inverses @ mean_slopes
     doubts = np.sum(inverses * noise, axis=(1, 2))
     gains = np.maximum(0, coefficients @ mean_slopes - doubts)

@@ -1,4 +1,4 @@
-"""Rotations of many planes at once."""
+"""Orthogonal matrices."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,3 +15,9 @@ def rotation(angles: NDArray, planes: tuple[NDArray, NDArray]) -> NDArray[np.flo
     half -= half.T
     identity = np.eye(size)
     return np.linalg.solve(identity - half, identity + half)
+
+
+def nearest_rotation(matrix: NDArray) -> NDArray[np.float64]:
+    """Return the orthogonal matrix that is nearest to a square one."""
+    left, _, right = np.linalg.svd(matrix)
+    return left @ right

@@ -113,6 +113,37 @@ def test_trap_two_sources_rotated_by_45_degrees():
     assert amari_index(unmix(X, w_init=turn).W, np.eye(2)) < 0.05
 
 
+def test_a_few_leaps_lead_from_noise_to_dozens_of_sources():
+    """Where every direction looks Gaussian, the fixed point leaps; L-BFGS would feel its way."""
+    X, W = whitened("laplace", 64, 20_000)
+    objective = _newton.Objective(X)
+    start = ortho_group.rvs(64, random_state=5)
+    near, here, n_leaps = _newton._leap(objective, start, 100, lambda: None)
+    assert amari_index(near, W.T) < 0.1 * amari_index(start, W.T)
+    assert here.value < objective(start).value
+    assert n_leaps < 25
+
+
+def test_leaps_end_at_an_optimum():
+    """At an optimum the fixed point stays where it is, and leaves it to smaller steps."""
+    X, W = whitened("continuous", 8, 20_000)
+    near, _, n_leaps = _newton._leap(_newton.Objective(X), W, 100, lambda: None)
+    assert n_leaps == 0
+    np.testing.assert_array_equal(near, W)
+
+
+def test_a_part_of_white_samples_is_made_white():
+    X, _ = whitened("laplace", 20, 20_000)
+    part = X[:, ::40]
+    assert np.abs(np.cov(part, bias=True) - np.eye(20)).max() > 0.1
+    white = _newton._whitened(part)
+    assert white.dtype == np.float32
+    assert_allclose(np.cov(white, bias=True), np.eye(20), atol=1e-5)
+    assert_allclose(white.mean(axis=1), 0, atol=1e-6)
+    moved = np.diag(white @ part.T) / np.linalg.norm(white, axis=1) / np.linalg.norm(part, axis=1)
+    assert np.all(moved > 0.98)  # each row still is itself
+
+
 def test_coarse_samples_first_then_all():
     X, W = whitened("laplace", 8, 200_000)
     unmixing = unmix(X)
