@@ -50,6 +50,7 @@ WORTH_A_LEAP = 1e-3
 SCOUTED_FROM = 3
 MIN_SCOUT_SAMPLES = 10_000
 SCOUT_SAMPLES_PER_COMPONENT = 50
+MIN_VARIANCE = 0.1  # of a direction among the samples of a scout, to be made one
 # What is polished later, on all samples and components, need not be found exactly.
 SCOUT_TOL_FACTOR = 10
 SEARCH_TOL_FACTOR = 3
@@ -181,9 +182,9 @@ def _whitened(X: NDArray[np.float32]) -> NDArray[np.float32]:
 
     Correlations that a few samples have by chance would drown what is not Gaussian in them.
     """
-    covariance = np.cov(X, dtype=np.float64, bias=True)
-    values, vectors = np.linalg.eigh(covariance)
-    half = ((vectors / np.sqrt(values)) @ vectors.T).astype(X.dtype)
+    values, vectors = np.linalg.eigh(np.cov(X, dtype=np.float64, bias=True))
+    # What is rare can be missing among few samples: its noise is not blown up to its size.
+    half = ((vectors / np.sqrt(np.maximum(values, MIN_VARIANCE))) @ vectors.T).astype(X.dtype)
     return half @ (X - X.mean(axis=1, keepdims=True))
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.linalg import expm
+from scipy.linalg import block_diag, expm
 from scipy.stats import ortho_group
 
 from mne_otica import _newton, _objective, otica, simulation
@@ -142,6 +142,17 @@ def test_a_part_of_white_samples_is_made_white():
     assert_allclose(white.mean(axis=1), 0, atol=1e-6)
     moved = np.diag(white @ part.T) / np.linalg.norm(white, axis=1) / np.linalg.norm(part, axis=1)
     assert np.all(moved > 0.98)  # each row still is itself
+
+
+def test_trap_a_component_that_a_part_of_the_samples_misses():
+    """An electrode pops once in a hundred thousand samples, and is flat in all the others."""
+    X, rotation = whitened("laplace", 4, 100_000)
+    pop = np.zeros((1, 100_000))
+    pop[0, 5000] = 1
+    K, W, Y = otica(np.vstack([X, pop]))
+    assert np.abs(Y[0]).argmax() == 5000  # the least Gaussian of all
+    pop_size = 1 / np.sqrt(100_000)  # of unit variance
+    assert amari_index(W @ K, block_diag(rotation.T, pop_size)) < 0.05
 
 
 def test_coarse_samples_first_then_all():
