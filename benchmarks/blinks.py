@@ -72,10 +72,7 @@ def run(seed, nameless=False):
     ica.exclude = []
     truth = None
     if settings["n_blinks"]:
-        blink = (sim.raw.get_data() - sim.without_blinks.get_data())[0]
-        blink = mne.filter.filter_data(blink, sim.raw.info["sfreq"], 1.0, 40.0)
-        sources = ica.get_sources(filtered).get_data()
-        truth = int(np.argmax([abs(np.corrcoef(row, blink)[0, 1]) for row in sources]))
+        truth = blink_component(ica, filtered, sim)
     asked, asked_ica = sim.raw, ica
     if nameless:
         asked, asked_ica = strip(sim.raw, ica)
@@ -103,6 +100,14 @@ def run(seed, nameless=False):
         scores.rows[0].reason if scores.rows else "",
         truth is not None and by_kurtosis[0] != truth,
     )
+
+
+def blink_component(ica, filtered, sim):
+    """Return the component that correlates most with the simulated blinks."""
+    blink = (sim.raw.get_data() - sim.without_blinks.get_data())[0]
+    blink = mne.filter.filter_data(blink, sim.raw.info["sfreq"], 1.0, 40.0)
+    sources = ica.get_sources(filtered).get_data()
+    return int(np.argmax([abs(np.corrcoef(row, blink)[0, 1]) for row in sources]))
 
 
 def strip(raw, ica):
