@@ -1,8 +1,9 @@
 """Change the code in one place at a time, and see whether a test notices.
 
 ``python benchmarks/mutants.py mne_otica/transport.py tests/test_transport.py`` prints each change
-that no test noticed, and how many were noticed. Give ``--share 0.1`` to try a tenth of them.
-Tests run in forked processes, so that MNE is imported once only (not on Windows).
+that no test noticed, and how many were noticed. Give ``--share 0.1`` to try a tenth of them, and
+``--lines 36 58`` to try only these, for instance again with slower tests. Tests run in forked
+processes, so that MNE is imported once only (not on Windows).
 """
 
 import argparse
@@ -42,15 +43,17 @@ SWAPS = {
     ast.Or: ast.And,
 }
 # What takes long to import is imported once, before the processes fork.
-LATE = ("matplotlib.pyplot", "mne.io", "mne.preprocessing", "mne.report", "pandas", "scipy.signal")
-LATE += ("scipy.stats", "sklearn")
+LATE = ("hypothesis", "matplotlib.pyplot", "mne.io", "mne.preprocessing", "mne.report", "pandas")
+LATE += ("scipy.integrate", "scipy.signal", "scipy.stats", "sklearn")
 TIMEOUT = 120  # seconds; a change that makes the tests hang is noticed, too
 
 
 def variants(node):
     """Yield nodes to put in the place of this one."""
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPS:
-        yield ast.Compare(node.left, [SWAPS[type(node.ops[0])](), *node.ops[1:]], node.comparators)
+    if isinstance(node, ast.Compare):
+        for k, op in enumerate(node.ops):
+            ops = [*node.ops[:k], SWAPS[type(op)](), *node.ops[k + 1 :]]
+            yield ast.Compare(node.left, ops, node.comparators)
     elif isinstance(node, ast.BinOp) and type(node.op) in SWAPS:
         yield ast.BinOp(node.left, SWAPS[type(node.op)](), node.right)
     elif isinstance(node, ast.AugAssign) and type(node.op) in SWAPS:
@@ -124,6 +127,8 @@ def noticed(folder, tests):
         import pytest
 
         options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--no-header"]
+        # Hypothesis, whose own assertions pytest would rewrite, is imported already.
+        options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
         os._exit(int(pytest.main([*options, *tests])))
     ends = time.monotonic() + TIMEOUT
     while time.monotonic() < ends:
@@ -141,11 +146,14 @@ def main():
     parser.add_argument("module", type=Path)
     parser.add_argument("tests", nargs="+", help="test files, or -k and the like after --")
     parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--lines", type=int, nargs="+", help="change only these")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after these")
     arguments = parser.parse_args()
     for name in LATE:
         importlib.import_module(name)
     found = list(mutants(arguments.module.read_text(encoding="utf-8")))
+    if arguments.lines:
+        found = [one for one in found if one[0] in arguments.lines]
     chosen = random.Random(0).sample(found, round(arguments.share * len(found)))
     started, survivors, n_tried = time.monotonic(), 0, 0
     with tempfile.TemporaryDirectory() as folder:
@@ -158,8 +166,10 @@ def main():
         for line, words, source in chosen:
             if time.monotonic() - started > arguments.seconds:
                 break
-            copied.write_text(source, encoding="utf-8")
             n_tried += 1
+            copied.write_text(source, encoding="utf-8")
+            # Python compiles anew what has another time, in whole seconds, or another size.
+            os.utime(copied, (n_tried, n_tried))
             if not noticed(folder, arguments.tests):
                 survivors += 1
                 print(f"{arguments.module.name}:{line}: {words}", flush=True)

@@ -46,14 +46,7 @@ class Prepared:
 
     def middle(self, members):
         """Return the median of some signals, as one signal."""
-        return self._one(np.median(self.band[members], 0), np.median(self.slow[members], 0))
-
-    def mixed(self, weights):
-        """Return the weighted sum of all signals, as one signal."""
-        return self._one(weights @ self.band, weights @ self.slow)
-
-    def _one(self, band, slow):
-        one = (band[np.newaxis], slow[np.newaxis])
+        one = (np.median(x[members], axis=0, keepdims=True) for x in (self.band, self.slow))
         return Prepared(*one, self.good, self.sfreq, self.step)
 
     def to_input(self, samples):

@@ -31,12 +31,8 @@ def blink_sources(info, signals, ch_name):
     return sources
 
 
-def best_group(info, signals, groups, sharpen=False):
-    """Return score, names, polarity and peaks of the group that shows blinks best.
-
-    With ``sharpen``, look again in the mixture of all signals that the map of these events
-    suggests: several channels show a blink better than one.
-    """
+def best_group(info, signals, groups):
+    """Return score, names, polarity and peaks of the group that shows blinks best."""
     prepared = signals.prepared
     expected, _ = eye_map(info, signals.names)
     if not has_front(expected):
@@ -44,21 +40,12 @@ def best_group(info, signals, groups, sharpen=False):
     scales = np.array([ev.robust_scale(row[prepared.good]) for row in prepared.band])
     best = None
     for group in groups:
-        one = _events(signals, prepared.middle(group), expected, scales)
+        score, found = _events(signals, prepared.middle(group), expected, scales)
         # The first group is the most robust; another has to be clearly better.
-        if best is None or one[0] > best[0] + 0.05:
-            best, names = one, [signals.names[j] for j in group]
-    score, found, maps = best
-    if sharpen and score > 0 and len(maps) > 1:
-        weights = np.divide(
-            np.median(maps, axis=1), scales**2, out=np.zeros(len(maps)), where=scales > 0
-        )
-        sharp = _events(signals, prepared.mixed(weights), expected, scales)
-        if sharp[0] > score:
-            score, sharp_found, _ = sharp
-            # The mixture is upright by construction; the polarity is that of the channel.
-            return score, names, found.polarity, sharp_found.typical_peaks
-    return score, names, found.polarity, found.typical_peaks
+        if best is None or score > best[0] + 0.05:
+            names = [signals.names[j] for j in group]
+            best = score, names, found.polarity, found.typical_peaks
+    return best
 
 
 def with_one_map(signals, peaks):
@@ -71,7 +58,7 @@ def with_one_map(signals, peaks):
 
 
 def _events(signals, one, expected, scales):
-    """Return the score, the evidence and the event maps of one prepared signal."""
+    """Return the score and the evidence of one prepared signal."""
     found = ev.evidence(one, 0)
     maps = event_maps(signals.prepared, found.peaks)
     if found.n_events and len(maps) >= 4:
@@ -81,7 +68,7 @@ def _events(signals, one, expected, scales):
         found = ev.describe(one, 0, whole, found.polarity)
         maps = maps[:, keep]
     if not found.n_events:
-        return 0.0, found, maps
+        return 0.0, found
     one_map = np.median(maps, axis=1)
     figures = figures_of(found, signals.prepared.duration)
     if signals.plausible_volts:
@@ -90,4 +77,4 @@ def _events(signals, one, expected, scales):
         figures["frontality"] = frontality(one_map, expected)
         # A noisy channel is large at any time; what counts is how far it leaves its noise.
         figures["focality"] = focality(one_map[scales > 0] / scales[scales > 0])
-    return score_of(weigh(figures)), found, maps
+    return score_of(weigh(figures)), found

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BlinkTimes:
     """Blink times and where they came from.
 
@@ -147,8 +147,7 @@ def locate_blinks(
         if source == "component":
             best = _from_component(ica, inst, signals, reject_by_annotation)
         else:
-            sharpen = source == "channel" and ch_name is None
-            best = best_group(inst.info, signals, groups, sharpen)
+            best = best_group(inst.info, signals, groups)
         score, names, polarity, peaks = best
         if score >= 0.5:
             break

@@ -230,9 +230,9 @@ def rms_reduction(
     if not len(samples):
         raise ValueError("There are no events, so there is nothing to measure; pass at least one.")
     inside = (samples + start >= 0) & (samples + stop <= pair.n_times)
-    clear = np.array([not pair.bad[max(0, k + start) : k + stop].any() for k in samples])
-    used = samples[inside & clear]
-    n_edge, n_bad = int(np.sum(~inside)), int(np.sum(inside & ~clear))
+    whole = samples[inside]
+    used = np.array([k for k in whole if not pair.bad[k + start : k + stop].any()])
+    n_edge, n_bad = len(samples) - len(whole), len(whole) - len(used)
     if not len(used):
         raise ValueError(
             f"No window is left of {len(samples)} event(s): the edges of the recording cut "

@@ -15,7 +15,7 @@ the exact one by at most `binning_error_bound`.
 Arrays hold one signal per row.
 """
 
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +36,7 @@ def _density_at_quantiles(n_samples: int) -> NDArray[np.float64]:
     z = ndtri(np.arange(n_samples // 2 + 1) / n_samples)
     lower = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
     # Mirroring makes the targets antisymmetric to the last bit.
-    density = np.concatenate([lower, lower[: (n_samples + 1) // 2][::-1]])
-    density.flags.writeable = False
-    return density
+    return np.concatenate([lower, lower[: (n_samples + 1) // 2][::-1]])
 
 
 @lru_cache(maxsize=8)
@@ -204,7 +202,7 @@ def targets_and_slopes(
     return targets.astype(np.float32), np.maximum(slopes, 1)
 
 
-@lru_cache(maxsize=1)
+@cache
 def _slope_bin_widths() -> NDArray[np.float64]:
     """Return the widths of the merged bins, the open ones as wide as their neighbours."""
     widths = np.diff(bin_edges(N_SLOPE_BINS))

@@ -307,6 +307,12 @@ BAD = [
     ),
     (
         find_bads_blink,
+        lambda: find_bads_blink(cleaned().ica, raw(), threshold=0),
+        ValueError,
+        "threshold .0. between 0 and 1",
+    ),
+    (
+        find_bads_blink,
         lambda: find_bads_blink(cleaned().ica, raw(), threshold="high"),
         TypeError,
         "threshold must be",

@@ -1,3 +1,5 @@
+from dataclasses import FrozenInstanceError
+
 import matplotlib.pyplot as plt
 import mne
 import numpy as np
@@ -22,6 +24,14 @@ def true_component(ica, sim, raw=None):
     filtered = (sim.raw if raw is None else raw).copy().filter(1.0, 40.0)
     sources = ica.get_sources(filtered).get_data()
     return int(np.argmax([abs(np.corrcoef(row, blink)[0, 1]) for row in sources]))
+
+
+def without_places(raw, ica):
+    """Return copies whose channels have neither positions nor names that tell where they are."""
+    raw, ica = raw.copy().set_montage(None), ica.copy()
+    raw.rename_channels({name: f"X{k}" for k, name in enumerate(raw.ch_names)})
+    ica.ch_names, ica.info = raw.ch_names, raw.info.copy()
+    return raw, ica
 
 
 def seconds(events, raw):
@@ -86,12 +96,11 @@ def test_geometry_helps_but_is_not_needed(blinking, geometry):
     sim, ica = blinking
     truth = true_component(ica, sim)
     raw, ica = sim.raw.copy(), ica.copy()
-    if geometry != "positions":
+    if geometry == "names":
         raw.set_montage(None)
-    if geometry == "none":
-        raw.rename_channels({name: f"X{k}" for k, name in enumerate(raw.ch_names)})
-        ica.ch_names = raw.ch_names
-    ica.info = raw.info.copy()
+        ica.info = raw.info.copy()
+    elif geometry == "none":
+        raw, ica = without_places(raw, ica)
     indices, scores = find_bads_blink(ica, raw)
     assert scores.geometry == geometry
     assert indices == [truth]
@@ -102,6 +111,35 @@ def test_geometry_helps_but_is_not_needed(blinking, geometry):
     found, extra = found_and_extra(seconds(times.events, raw), truth, 0.05)
     assert found >= 0.9
     assert extra <= 1
+
+
+def test_a_component_that_someone_labelled_is_believed(blinking):
+    sim, ica = blinking
+    indices, scores = find_bads_blink(ica, sim.raw)
+    doubtful = scores.rows[-1].component
+    assert scores[doubtful] < 0.01
+    raw, ica = without_places(sim.raw, ica)
+    del ica.labels_["blink"]
+    times = locate_blinks(raw, ica=ica)
+    assert times.channels == [f"component {indices[0]}"]
+    ica.labels_["blink"] = [doubtful]
+    times = locate_blinks(raw, ica=ica)
+    assert (times.source, times.channels) == ("component", [f"component {doubtful}"])
+    assert times.score == 0.5
+    assert len(times.events) == scores.rows[-1].events
+    # Where no component was found to blink, the channels are asked.
+    ica.labels_["blink"] = []
+    times = locate_blinks(raw, ica=ica)
+    assert (times.source, len(times.events)) == ("channel", 15)
+
+
+def test_the_log_tells_why(blinking, still):
+    for sim, ica in (blinking, still):
+        with mne.utils.catch_logging() as log:
+            _, scores = find_bads_blink(ica, sim.raw, verbose="info")
+            lines = log.getvalue()
+        assert scores.verdict in lines
+        assert scores.rows[0].reason in lines
 
 
 def test_four_channels_and_a_stock_ica_are_enough():
@@ -273,6 +311,8 @@ def test_inputs_are_left_alone(blinking):
 def test_times_keep_first_samp_and_skip_bad_spans(blinking):
     sim, _ = blinking
     whole = find_blink_events(sim.raw, event_id=7)
+    assert whole.shape[1] == 3
+    assert not whole[:, 1].any()
     assert set(whole[:, 2]) == {7}
     cropped = sim.raw.copy().crop(20.0)
     assert cropped.first_samp > 0
@@ -290,10 +330,21 @@ def test_defaults_skip_bad_spans_and_one_component_may_be_asked_for(blinking):
     sim, ica = blinking
     raw = sim.raw.copy().set_annotations(mne.Annotations([10.0], [20.0], ["BAD_boredom"]))
     found = locate_blinks(raw)
-    assert set(found.events[:, 2]) == {998}
+    assert set(found.events[:, 2]) == set(find_blink_events(raw)[:, 2]) == {998}
     times = seconds(found.events, raw)
     assert not np.any((times > 10) & (times < 30))
-    assert len(find_bads_blink(ica, raw, max_components=1)[0]) == 1
+    one, scores = find_bads_blink(ica, raw, max_components=1)
+    assert len(one) == 1
+    assert scores.rows[0].events < find_bads_blink(ica, sim.raw)[1].rows[0].events
+
+
+def test_times_stand_as_found(blinking):
+    """They cannot be overwritten, and are told apart without a look into their arrays."""
+    sim, _ = blinking
+    one, other = locate_blinks(sim.raw), locate_blinks(sim.raw)
+    with pytest.raises(FrozenInstanceError):
+        one.polarity = -1
+    assert one != other
 
 
 def test_nan_spans_are_skipped(blinking):

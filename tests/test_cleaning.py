@@ -28,6 +28,12 @@ def still():
     return sim, clean_raw(sim.raw)
 
 
+@pytest.fixture(scope="module")
+def shipped():
+    raw = datasets.sample()
+    return raw, clean_raw(raw)
+
+
 def band(raw):
     return raw.copy().filter(1, 40, picks="eeg").get_data("eeg")
 
@@ -242,9 +248,8 @@ def test_spans_are_where_they_should_be_after_a_crop(blinking):
 # %% Real recordings
 
 
-def test_shipped_recording():
-    raw = datasets.sample()
-    cleaned = clean_raw(raw)
+def test_shipped_recording(shipped):
+    raw, cleaned = shipped
     assert cleaned.events.source == "eog"
     assert cleaned.benefit.n_events == 4
     assert cleaned.benefit.over(cleaned.benefit.most_affected()) > 0.8
@@ -262,13 +267,12 @@ def test_eeglab_recording(shared_data):
     assert abs(cleaned.harm.rms_change) < 0.03
 
 
-def behind_picard(raw):
+def behind_picard(raw, ours):
     """Return how much less of the blinks goes than by Picard and the EOG channel, with an interval.
 
     Both have as many components, and are judged by the same blinks at the five channels that see
     most of them, as filtered recordings; the interval is over blinks, which are paired.
     """
-    ours = clean_raw(raw)
     before = ours.filtered()
     ica = mne.preprocessing.ICA(
         int(ours.ica.n_components_),
@@ -292,9 +296,9 @@ def behind_picard(raw):
     return behind[0], np.percentile(behind[1:], [2.5, 97.5])
 
 
-def test_shipped_recording_beside_picard():
+def test_shipped_recording_beside_picard(shipped):
     pytest.importorskip("picard")
-    behind, _ = behind_picard(datasets.sample())
+    behind, _ = behind_picard(*shipped)
     assert behind <= 0
 
 
@@ -304,7 +308,7 @@ def test_eeglab_recording_beside_picard(shared_data):
     pytest.importorskip("picard")
     raw = mne.io.read_raw_eeglab(shared_data / "eeglab_data.set", preload=True)
     raw.set_channel_types({"EOG1": "eog", "EOG2": "eog"}, on_unit_change="ignore")
-    behind, (low, _) = behind_picard(raw)
+    behind, (low, _) = behind_picard(raw, clean_raw(raw))
     assert low <= 0
     assert behind < 0.005
 

@@ -1,4 +1,5 @@
 import json
+from dataclasses import FrozenInstanceError
 
 import mne
 import numpy as np
@@ -72,10 +73,10 @@ def test_nothing_and_everything_removed(brain, blinks, events):
 def test_zscore_lets_every_channel_count_alike(brain, blinks, events):
     data, cleaned = brain + blinks, brain + 0.1 * blinks
     gains = np.array([1, 10, 1, 100, 1, 1])[:, np.newaxis]
+    offsets = np.array([0, 0, 3e-3, 0, -1e-3, 0])[:, np.newaxis]
     plain = rms_reduction(recording(data), recording(cleaned), events, normalize="zscore")
-    scaled = rms_reduction(
-        recording(gains * data), recording(gains * cleaned), events, normalize="zscore"
-    )
+    pair = [recording(gains * one + offsets) for one in (data, cleaned)]
+    scaled = rms_reduction(*pair, events, normalize="zscore")
     assert_allclose(scaled.overall, plain.overall)
 
 
@@ -84,6 +85,22 @@ def test_interval_is_seeded_and_needs_two_events(brain, blinks, events):
     one, same, other = (rms_reduction(*pair, events, random_state=seed) for seed in (1, 1, 2))
     assert one.interval == same.interval != other.interval
     assert np.isnan(rms_reduction(*pair, events[:1]).interval).all()
+    assert np.isfinite(rms_reduction(*pair, events[:2]).interval).all()
+
+
+def test_interval_holds_95_percent_of_what_other_events_would_show():
+    """The power in the windows after is drawn, that before is always one."""
+    rng = np.random.default_rng(0)
+    power = np.repeat(rng.uniform(0.1, 0.5, 80), 100)
+    before = recording(np.full((6, 8000), 1e-5))
+    after = recording(np.full((6, 8000), 1e-5) * np.sqrt(power))
+    many = np.zeros((80, 3), int)
+    many[:, 0] = np.arange(50, 8000, 100)
+    found = [rms_reduction(before, after, many, random_state=seed) for seed in range(8)]
+    # The error of the mean power, passed on to its root
+    error = power[::100].std() / np.sqrt(80) / (2 * np.sqrt(power.mean()))
+    expected = found[0].overall + 1.96 * error * np.array([-1, 1])
+    assert_allclose(np.mean([one.interval for one in found], axis=0), expected, atol=0.1 * error)
 
 
 def test_windows_at_the_edges_and_in_bad_spans_are_left_out(brain, blinks, events):
@@ -103,6 +120,16 @@ def test_windows_that_just_fit_are_used(brain, blinks):
     first_and_last = np.array([[50, 0, 1], [8000 - 50, 0, 1]])
     found = rms_reduction(recording(brain + blinks), recording(brain), first_and_last)
     assert (found.n_events, found.n_edge) == (2, 0)
+
+
+def test_one_bad_sample_spoils_a_window(brain):
+    """Even where it is the first or the last of the recording."""
+    before = recording(brain)
+    spans = mne.Annotations([0.0, 7999 / SFREQ], [1 / SFREQ] * 2, ["BAD_start", "BAD_end"])
+    before.set_annotations(spans)
+    at = np.array([[50, 0, 1], [4000, 0, 1], [8000 - 50, 0, 1]])
+    found = rms_reduction(before, recording(brain), at)
+    assert (found.n_events, found.n_edge, found.n_bad) == (1, 0, 2)
 
 
 def test_events_count_from_first_samp(brain, blinks, events):
@@ -179,6 +206,32 @@ def test_windows_avoid_blinks_and_bad_spans(brain, blinks, events):
     assert np.isnan([harm.rms_change, harm.correlation, harm.band_power["alpha"]]).all()
 
 
+def test_windows_are_where_it_is_free_to_the_sample(brain, events):
+    """Only ten stretches of the length of a window are good, and all else is lost."""
+    free = np.arange(0, 8000, 800)[:, np.newaxis] + 300 + np.arange(100)
+    starts, stops = free[:, 0] / SFREQ, free[:, -1] / SFREQ + 1 / SFREQ
+    onsets = np.r_[0, stops]
+    before = recording(brain)
+    before.set_annotations(
+        mne.Annotations(onsets, np.r_[starts, 8000 / SFREQ] - onsets, "BAD_movement")
+    )
+    after = np.zeros_like(brain)
+    after[:, free] = brain[:, free]
+    with pytest.warns(RuntimeWarning, match="Only"):
+        harm = preservation(before, recording(after), np.repeat(events, 3, axis=0))
+    assert harm.n_windows > 0
+    assert harm.rms_change == harm.difference == 0
+
+
+@pytest.mark.parametrize(("seconds", "margin"), [(4, 1.0), (2, 0.5), (1.5, 0.25)])
+def test_windows_stay_away_from_blinks_as_far_as_these_allow(brain, seconds, margin):
+    often = np.zeros((int(40 / seconds) - 1, 3), int)
+    often[:, 0] = seconds * SFREQ * np.arange(1, len(often) + 1)
+    harm = preservation(recording(brain), recording(brain), often)
+    assert harm.margin == margin
+    assert harm.n_windows >= len(often)
+
+
 def test_seed_decides_the_windows(brain, blinks, events):
     pair = recording(brain + blinks), recording(0.9 * brain + 0.01 * brain**2 / 1e-5)
     one, same, other = (preservation(*pair, events, random_state=seed) for seed in (1, 1, 2))
@@ -193,6 +246,41 @@ def test_each_channel_counts_and_flat_ones_do_not_matter(brain, events):
     assert_allclose(harm.per_channel[[0, 1, 5]], [-0.5, 0, 1], atol=1e-6)
     assert np.isnan(harm.per_channel[3])
     assert_allclose(harm.correlation, 1)
+
+
+def test_difference_is_relative_to_what_was_there(brain, events):
+    harm = preservation(recording(brain), recording(0.25 * brain), events)
+    assert_allclose([harm.difference, harm.rms_change], [0.75, -0.75])
+    assert_allclose(harm.variance_removed, 1 - 0.25**2)
+
+
+def test_offsets_are_no_correlation(brain, events):
+    before, after = brain + 1e-3, brain[::-1] + 1e-3
+    assert abs(preservation(recording(before), recording(after), events).correlation) < 0.1
+
+
+def test_rhythm_at_the_limit_of_two_bands_belongs_to_the_upper_one(brain, events):
+    limit = BANDS["alpha"][0]
+    rhythm = 5e-6 * np.sin(2 * np.pi * limit * np.arange(8000) / SFREQ)
+    change = preservation(recording(brain), recording(brain + rhythm), events).band_power
+    # The window of the spectrum lets a sixth of it leak to either side.
+    assert change["alpha"] > 2.5 * change["theta"] > 0
+
+
+@pytest.mark.parametrize(("loss", "too_much"), [(0.04, False), (0.06, True)])
+def test_more_than_five_percent_is_more_than_blinks_explain(brain, events, loss, too_much):
+    harm = preservation(recording(brain), recording((1 - loss) * brain), events)
+    assert harm.over_cleaned == too_much
+
+
+def test_all_is_lost(brain, blinks, events):
+    pair = recording(brain + blinks), recording(0 * brain)
+    harm = preservation(*pair, events)
+    assert list(harm.band_power.values()) == [-1] * len(BANDS)
+    assert verdict(rms_reduction(*pair, events), harm) == (
+        "removed 100 % of the blink at the 5 channels that see it most, changed 100.0 % "
+        "elsewhere: more than blinks explain"
+    )
 
 
 def test_bands_leave_no_gap():
@@ -216,11 +304,11 @@ def test_windows_are_a_quarter_of_a_second_on_either_side_unless_asked(brain, ev
 
 
 def test_as_many_windows_as_events_are_enough(brain):
-    """There are 25 windows without blinks for 25 blinks, so there is nothing to warn of."""
+    """There are 25 windows far from blinks for 25 blinks: nothing to warn of or to look nearer."""
     many = np.zeros((25, 3), int)
     many[:, 0] = np.linspace(4500, 7800, 25)
     harm = preservation(recording(brain), recording(brain), many)
-    assert harm.n_windows == 25
+    assert (harm.n_windows, harm.margin) == (25, 1.0)
 
 
 # %% Both
@@ -232,6 +320,17 @@ def test_figures_go_into_json(brain, blinks, events):
         again = json.loads(json.dumps(found.to_dict(), allow_nan=False))
         assert again["ch_names"] == NAMES
     assert again["over_cleaned"] is False
+
+
+@pytest.mark.parametrize("measure", [rms_reduction, preservation])
+def test_figures_stand_as_measured(brain, blinks, events, measure):
+    """They cannot be overwritten, and are told apart without a look into their arrays."""
+    pair = recording(brain + blinks), recording(brain)
+    one, other = measure(*pair, events), measure(*pair, events)
+    with pytest.raises(FrozenInstanceError):
+        one.ch_names = []
+    assert one != other
+    assert len({one, other}) == 2
 
 
 @pytest.mark.parametrize("measure", [rms_reduction, preservation])

@@ -19,6 +19,7 @@ from mne_otica import clean_raw, clean_study
 from mne_otica._study_inputs import find_files, group
 from mne_otica._study_page import page
 from mne_otica._study_rows import COLUMNS
+from mne_otica._study_stages import STAGES
 from mne_otica._study_table import bad_components, read_table
 from mne_otica._study_workers import memory_free, memory_needed
 from mne_otica.cli import main
@@ -311,13 +312,13 @@ def test_edits_win_and_are_never_lost(out, blinks):
     ica.exclude = [3]
     assert_allclose(saved.get_data(), ica.apply(raw).get_data(), atol=1e-10)
     # Another parameter: the scores are new, the decisions are the person's.
-    clean_study([blinks], out, max_components=1)
+    clean_study([blinks], out, stages=STAGES[:3], max_components=1)
     assert bad_components(read_table(table, 10)) == [3]
     aside = list(out.glob("blinks_proc-ica_components_edited-*.tsv"))
     assert [path.read_bytes() for path in aside] == [edited]
     # Another fit: the numbers mean other components, so the table starts anew.
     again = table.read_bytes()
-    clean_study([blinks], out, l_freq=2.0)
+    clean_study([blinks], out, stages=STAGES[:3], l_freq=2.0)
     assert "I looked" not in table.read_text(encoding="utf-8")
     aside = list(out.glob("blinks_proc-ica_components_edited-*.tsv"))
     assert {path.read_bytes() for path in aside} == {edited, again}
@@ -455,15 +456,17 @@ def test_no_more_workers_than_memory_allows(inputs, blinks, tmp_path, monkeypatc
     assert "1 of 2 workers: each may need" in log.getvalue()
 
 
-def test_bar_on_a_terminal_lines_elsewhere(inputs, tmp_path):
+def test_bar_on_a_terminal_lines_elsewhere(inputs, tmp_path, capsys):
     (empty,) = [path for path in inputs if path.name == "empty.edf"]
-    command = [sys.executable, "-m", "mne_otica.cli", "run", str(empty), "-o", str(tmp_path)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stderr) == (1, "")
-    assert "[1/1] empty: failed, empty.edf is empty (0 bytes)." in ended.stdout
+    arguments = ["run", str(empty), "-o", str(tmp_path)]
+    assert main(arguments) == 1
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert "[1/1] empty: failed, empty.edf is empty (0 bytes)." in said.out
     termios = pytest.importorskip("termios", reason="terminals are different on Windows")
     terminal, other_end = os.openpty()
     termios.tcsetwinsize(terminal, (24, 100))
+    command = [sys.executable, "-m", "mne_otica.cli", *arguments]
     ended = subprocess.run(
         command, stderr=other_end, stdout=subprocess.PIPE, text=True, check=False
     )

@@ -141,6 +141,14 @@ def test_mean_slope_matches_its_integral(distribution):
     assert_allclose(transport.mean_slope(y), expected, rtol=0.05)
 
 
+@pytest.mark.parametrize("name", ["laplace", "skewed"])
+def test_few_samples_show_the_slope_of_many_on_average(name):
+    rng = np.random.default_rng(0)
+    many = transport.mean_slope(SAMPLERS[name](rng, (1, 1_000_000)))
+    few = transport.mean_slope(SAMPLERS[name](rng, (400, 1000)))
+    assert_allclose(few.mean(), many, rtol=0.01)
+
+
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_slope_exceeds_one_and_one_exceeds_correlation(name):
     y = standardised(name, 20_000)

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TUTORIALS = sorted((ROOT / "tutorials").glob("[0-9][0-9]_*.py"))
-QUICK = "70_any_mixture.py"  # the everyday tests run one, the slow ones all
+QUICK = "80_price_discovery.py"  # the everyday tests run one, the slow ones all
 
 
 def _parameters():
