@@ -44,7 +44,9 @@ variance of its map (Delorme et al. 2012). Blink components are those `find_bads
 removed is the RMS reduction at blinks in the five channels they reach most, and difference
 elsewhere the RMS of what changed where there was no blink, over the RMS there was. The two measures
 of dependence need not agree: the first counts that of all orders among all components, the second
-that of pairs alone, in 16 bins. Seconds are of processor time."""
+that of pairs alone, in 16 bins. Seconds are of processor time. On the EEGLAB recording the
+methods differ by hundredths of a nat, and so do the optima that one of them reaches: with ten
+seeds OT-ICA came to between 40.009 and 40.029."""
 
 
 def pairwise_information(Y: NDArray) -> float:
@@ -115,12 +117,15 @@ def plot(rows: pd.DataFrame) -> Figure:
         1, len(names), figsize=(5 * len(names), 3.8), squeeze=False, layout="constrained"
     )
     for axis, name in zip(axes[0], names, strict=True):
-        part = rows[rows["recording"] == name]
-        for marker, row in zip(MARKERS, part.itertuples(), strict=False):
+        part = rows[rows["recording"] == name].sort_values("dependence")
+        for number, row in enumerate(part.itertuples()):
             place = (row.dependence, 100 * row.dipolar)
+            marker = MARKERS[list(METHODS).index(row.method)]
             axis.plot(*place, f"k{marker}", markerfacecolor="white", markersize=8)
-            axis.annotate(row.method, place, textcoords="offset points", xytext=(7, 5))
-        axis.margins(0.2)
+            # Labels of neighbours do not meet: one is above its mark, the next below.
+            above = dict(xytext=(7, 5)) if number % 2 == 0 else dict(xytext=(7, -5), va="top")
+            axis.annotate(row.method, place, textcoords="offset points", **above)
+        axis.margins(0.3, 0.2)
         axis.set(title=name, xlabel="dependence left, nats")
     axes[0, 0].set_ylabel("dipolar components, percent")
     return figure
