@@ -111,17 +111,35 @@ def test_results_do_not_depend_on_how_many_work(tmp_path):
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
 
 
+CLUSTER = """
+import sys
+
+from distributed import LocalCluster
+
+if __name__ == "__main__":
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()  # until it is closed
+"""
+
+
 def test_a_cluster_gives_the_same(tmp_path):
-    distributed = pytest.importorskip("distributed")
+    pytest.importorskip("distributed")
     (tmp_path / "in").mkdir()
     paths = study.make_files(tmp_path / "in", 6, 30.0)
     assert run("run", *paths, "-o", tmp_path / "one").returncode == 0
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    script = tmp_path / "cluster.py"
+    script.write_text(CLUSTER)
+    with subprocess.Popen(
+        [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as cluster:
-        address = cluster.scheduler_address
+        address = cluster.stdout.readline().strip()
         assert address.startswith("tcp://")
         ended = run("run", *paths, "-o", tmp_path / "cluster", "--dask", address)
+        cluster.stdin.close()
+        cluster.wait()
     assert ended.returncode == 0, ended.stderr
     assert contents(tmp_path / "one") == contents(tmp_path / "cluster")
 
