@@ -173,7 +173,7 @@ def solve(
         W = fit.descend(_whitened(X[:, columns]), W, SCOUT_TOL_FACTOR * tol).W
     solution = fit.descend_and_escape(X, W, tol)
     if refined and len(X) > 1:
-        solution = fit.refine(X, solution)
+        solution = fit.refine(X, solution, tol)
     return replace(solution, n_iter=fit.n_iter, n_evaluations=fit.n_evaluations)
 
 
@@ -225,10 +225,10 @@ class _Fit:
                 break
         return best
 
-    def refine(self, X: NDArray[np.float32], solution: Solution) -> Solution:
+    def refine(self, X: NDArray[np.float32], solution: Solution, tol: float) -> Solution:
         """Go from the optimum of the contrast to the most precise estimate near to it."""
         objective = Objective(X)
-        W = refine(objective, solution.W)
+        W = refine(objective, solution.W, tol)
         correlation = objective(W).correlation
         self.n_evaluations += objective.n_evaluations
         return replace(solution, W=W, correlation=correlation)

@@ -36,7 +36,9 @@ from mne_otica.transport import (
     targets_and_slopes,
 )
 
-N_STEPS = 2  # each with the functions of the components that the last one found
+# Each step has the functions of the components that the last one found. Independent sources take
+# two or three; recordings are not so simple, and each step leaves them a little less dependent.
+MAX_STEPS = 6
 # Two nearly Gaussian components do not tell their angle: do not turn them by noise.
 MIN_EFFICIENCY = 0.05
 LONGEST_STEP = 0.1  # radians: this is not a search
@@ -48,7 +50,7 @@ RIDGE = 1e-9  # of functions whose power is of the order of one, where they have
 MIN_POWER = 1e-3  # of what a map has beside a straight line; samples of noise show as much
 
 
-def refine(objective: Objective, W: NDArray[np.float64]) -> NDArray[np.float64]:
+def refine(objective: Objective, W: NDArray[np.float64], tol: float) -> NDArray[np.float64]:
     """Take Newton steps with the most efficient functions, from an optimum of the contrast.
 
     Parameters
@@ -57,6 +59,8 @@ def refine(objective: Objective, W: NDArray[np.float64]) -> NDArray[np.float64]:
         Holds the whitened data.
     W : ndarray, shape (n_components, n_components)
         The rotation at the optimum.
+    tol : float
+        No plane is turned by more than this in the last step, in radians.
 
     Returns
     -------
@@ -64,14 +68,16 @@ def refine(objective: Objective, W: NDArray[np.float64]) -> NDArray[np.float64]:
         The refined rotation.
     """
     planes = np.triu_indices(len(W), 1)
-    for _ in range(N_STEPS):
+    for _ in range(MAX_STEPS):
         tables, efficiency = efficient_functions(objective.counts(W))
         moments = objective.cross_moments(tables.astype(np.float32))
         curvature = efficiency[planes[0]] + efficiency[planes[1]]
         curvature = np.maximum(curvature, MIN_EFFICIENCY)
         angles = (moments.T - moments)[planes] / curvature
-        angles *= min(1, LONGEST_STEP / np.abs(angles).max(initial=1e-300))
-        W = rotation(angles, planes) @ W
+        size = np.abs(angles).max(initial=1e-300)
+        W = rotation(min(1, LONGEST_STEP / size) * angles, planes) @ W
+        if size < tol:
+            break
     return W
 
 

@@ -141,7 +141,7 @@ def otica(
     For whitened data :math:`x` and an orthogonal :math:`W` with rows :math:`w_i` the solver
     maximises :math:`\sum_i W_2^2(w_i^\top x, \mathcal{N}(0, 1))`. At its optimum the
     transport maps give way to the functions of the components that tell rotations with the least
-    variance, for two more steps (see ``refine``).
+    variance, for a few more steps (see ``refine``).
 
     If the rotations are still larger than ``tol`` at ``max_iter``, an
     :class:`OTICAConvergenceWarning` says so.

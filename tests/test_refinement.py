@@ -68,7 +68,7 @@ def test_efficiency_tells_the_variance_of_the_angle():
         values, vectors = np.linalg.eigh(np.cov(sources))
         X = (vectors / np.sqrt(values)) @ vectors.T @ (sources - sources.mean(1, keepdims=True))
         objective = Objective(X.astype(np.float32))
-        W = refine(objective, np.eye(2))
+        W = refine(objective, np.eye(2), 3e-3)
         angles.append(np.arctan2(W[0, 1], W[0, 0]))
         predicted.append(1 / efficient_functions(objective.counts(W))[1].sum() / X.shape[1])
     assert_allclose(np.std(angles), np.sqrt(np.mean(predicted)), rtol=0.35)
