@@ -38,10 +38,14 @@ def by_clean_raw(raw, n_components):
     return clean_raw(raw, n_components=n_components).raw
 
 
+def picard(n_components):
+    """Return MNE's ICA by Picard, in the form that solves extended Infomax."""
+    options = dict(ortho=False, extended=True)
+    return mne.preprocessing.ICA(n_components, method="picard", random_state=0, fit_params=options)
+
+
 def by_picard(raw, n_components):
-    ica = mne.preprocessing.ICA(
-        n_components, method="picard", random_state=0, fit_params=dict(ortho=False, extended=True)
-    )
+    ica = picard(n_components)
     ica.fit(band(raw), picks="eeg")
     ica.exclude = ica.find_bads_eog(raw)[0]
     return ica.apply(raw.copy())
@@ -67,9 +71,7 @@ def by_iclabel(raw, n_components):
     # reference would make its ICA one of other data than those that are judged.
     fit_on = raw.copy().pick("eeg", exclude="bads")
     fit_on.filter(1.0, min(100.0, 0.45 * raw.info["sfreq"]))
-    ica = mne.preprocessing.ICA(
-        n_components, method="picard", random_state=0, fit_params=dict(ortho=False, extended=True)
-    )
+    ica = picard(n_components)
     ica.fit(fit_on)
     labels = label_components(fit_on, ica, method="iclabel")["labels"]
     ica.exclude = [k for k, label in enumerate(labels) if label == "eye blink"]

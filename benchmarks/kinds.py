@@ -18,18 +18,37 @@ from mne_otica.simulation import simulate_raw
 MINUTE = 60.0
 
 
+def with_bad_channels(sim, rng):
+    """Return the recording with a flat, a noisy and a popping channel that no one marked."""
+    raw = sim.raw.copy()
+    flat, noisy, popping = rng.choice(len(raw.ch_names), 3, replace=False)
+    raw._data[flat] = 0
+    raw._data[noisy] += 300e-6 * rng.standard_normal(raw.n_times)
+    for start in rng.integers(raw.n_times, size=12):
+        decay = np.exp(-np.arange(raw.n_times - start) / rng.uniform(20, 80))
+        raw._data[popping, start:] += rng.choice([-3e-3, 3e-3]) * decay
+    return raw
+
+
+def with_clinical_names(sim, rng):
+    """Return the recording without positions, with names as a clinic writes them."""
+    raw = sim.raw.copy().set_montage(None)
+    old = {"T7": "T3", "T8": "T4", "P7": "T5", "P8": "T6"}
+    return raw.rename_channels(lambda name: f"EEG {old.get(name, name)}-Ref")
+
+
+def with_low_rank(sim, rng):
+    """Return the recording with interpolated channels and an average reference."""
+    raw = sim.raw.copy()
+    raw.info["bads"] = list(rng.choice(raw.ch_names, len(raw.ch_names) // 4, replace=False))
+    return raw.interpolate_bads(reset_bads=True).set_eeg_reference("average")
+
+
 def high_density(n_blinks, rng, seed):
     """128 channels; a flat, a noisy and a popping one that nobody marked."""
     names = mne.channels.make_standard_montage("brainproducts-RNP-BA-128").ch_names[:128]
     sim = simulate_raw(names, 2.5 * MINUTE, 128.0, n_blinks=n_blinks, random_state=seed)
-    flat, noisy, popping = rng.choice(128, 3, replace=False)
-    data = sim.raw.get_data()
-    data[flat] = 0
-    data[noisy] += 300e-6 * rng.standard_normal(data.shape[1])
-    for start in rng.integers(data.shape[1], size=12):
-        decay = np.exp(-np.arange(data.shape[1] - start) / rng.uniform(20, 80))
-        data[popping, start:] += rng.choice([-3e-3, 3e-3]) * decay
-    return sim, mne.io.RawArray(data, sim.raw.info)
+    return sim, with_bad_channels(sim, rng)
 
 
 def mobile(n_blinks, rng, seed):
@@ -42,17 +61,13 @@ def mobile(n_blinks, rng, seed):
 def clinical(n_blinks, rng, seed):
     """19 channels with the names of a clinic and no positions."""
     sim = simulate_raw(19, 3 * MINUTE, 200.0, n_blinks=n_blinks, random_state=seed)
-    old = {"T7": "T3", "T8": "T4", "P7": "T5", "P8": "T6"}
-    raw = sim.raw.copy().set_montage(None)
-    return sim, raw.rename_channels(lambda name: f"EEG {old.get(name, name)}-Ref")
+    return sim, with_clinical_names(sim, rng)
 
 
 def low_rank(n_blinks, rng, seed):
     """64 channels of rank 47: 16 interpolated, average reference."""
     sim = simulate_raw(64, 3 * MINUTE, 128.0, n_blinks=n_blinks, random_state=seed)
-    raw = sim.raw.copy()
-    raw.info["bads"] = list(rng.choice(raw.ch_names, 16, replace=False))
-    return sim, raw.interpolate_bads(reset_bads=True).set_eeg_reference("average")
+    return sim, with_low_rank(sim, rng)
 
 
 def sleep(n_blinks, rng, seed):

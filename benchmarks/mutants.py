@@ -157,7 +157,7 @@ def main():
     chosen = random.Random(0).sample(found, round(arguments.share * len(found)))
     started, survivors, n_tried = time.monotonic(), 0, 0
     with tempfile.TemporaryDirectory() as folder:
-        for part in ("mne_otica", "tests"):
+        for part in ("benchmarks", "mne_otica", "tests"):
             shutil.copytree(ROOT / part, Path(folder, part))
         shutil.copy(ROOT / "pyproject.toml", folder)
         copied = Path(folder, arguments.module.resolve().relative_to(ROOT))

@@ -60,7 +60,7 @@ def refine(objective: Objective, W: NDArray[np.float64], tol: float) -> NDArray[
     W : ndarray, shape (n_components, n_components)
         The rotation at the optimum.
     tol : float
-        No plane is turned by more than this in the last step, in radians.
+        Stop when no plane is turned by more than this, in radians.
 
     Returns
     -------

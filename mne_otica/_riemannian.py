@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mne_otica._rotations import nearest_rotation
 from mne_otica._solution import Solution
 from mne_otica.transport import dither, target_correlation, transport_map
 
@@ -51,7 +52,7 @@ def solve(
     rate, rotated = SYMMETRIC_RATE, 0.0
     for _ in range(max_iter):
         before = W
-        W = _symmetric_decorrelation(W + rate * _tangent(_gradient(W, _batch(X, rng), rng), W))
+        W = nearest_rotation(W + rate * _tangent(_gradient(W, _batch(X, rng), rng), W))
         rate *= SYMMETRIC_DECAY
         # For small rotations the off-diagonal entries of R are the angles.
         rotated = np.abs(W @ before.T - np.eye(len(W))).max()
@@ -85,12 +86,6 @@ def _tangent(G: NDArray, W: NDArray) -> NDArray[np.float64]:
     return G - (GW + GW.T) @ W / 2
 
 
-def _symmetric_decorrelation(W: NDArray) -> NDArray[np.float64]:
-    """Return ``(W Wᵀ)^(-1/2) W``, the orthogonal matrix nearest to W."""
-    left, _, right = np.linalg.svd(W, full_matrices=False)
-    return left @ right
-
-
 def _deflate(X: NDArray, budget: Budget, rng: np.random.Generator) -> NDArray[np.float64]:
     """Find one component after the other, each the best of many random starts."""
     size = len(X)
@@ -108,7 +103,7 @@ def _deflate(X: NDArray, budget: Budget, rng: np.random.Generator) -> NDArray[np
         # Rows of unit power: the smallest C is the largest contrast.
         best = np.argmin(target_correlation(B @ X))
         found = np.vstack([found, B[best]])
-    return _symmetric_decorrelation(found)
+    return nearest_rotation(found)
 
 
 def _orthogonal_rows(B: NDArray, found: NDArray) -> NDArray[np.float64]:

@@ -5,6 +5,8 @@ import mne
 import numpy as np
 import pytest
 
+from benchmarks.blinks import blink_component
+from benchmarks.kinds import with_bad_channels, with_clinical_names, with_low_rank
 from mne_otica import ICA, datasets
 from mne_otica.blinks import BlinkScores, find_bads_blink, find_blink_events, locate_blinks
 from mne_otica.simulation import simulate_raw
@@ -19,11 +21,8 @@ def fit(raw, n_components=None):
 
 def true_component(ica, sim, raw=None):
     """Return the component that follows the blinks of a simulation, or of what was made of it."""
-    blink = (sim.raw.get_data() - sim.without_blinks.get_data())[0]
-    blink = mne.filter.filter_data(blink, sim.raw.info["sfreq"], 1.0, 40.0)
     filtered = (sim.raw if raw is None else raw).copy().filter(1.0, 40.0)
-    sources = ica.get_sources(filtered).get_data()
-    return int(np.argmax([abs(np.corrcoef(row, blink)[0, 1]) for row in sources]))
+    return blink_component(ica, filtered, sim)
 
 
 def without_places(raw, ica):
@@ -194,32 +193,6 @@ def test_lids_alone_take_one_component():
         sim = simulate_raw(12, 60, 128.0, n_blinks=16, random_state=seed)
         ica = fit(sim.raw)
         assert find_bads_blink(ica, sim.raw)[0] == [true_component(ica, sim)]
-
-
-def with_bad_channels(sim, rng):
-    """Return the recording with a flat, a noisy and a popping channel that no one marked."""
-    raw = sim.raw.copy()
-    flat, noisy, popping = rng.choice(len(raw.ch_names), 3, replace=False)
-    raw._data[flat] = 0
-    raw._data[noisy] += 300e-6 * rng.standard_normal(raw.n_times)
-    for start in rng.integers(raw.n_times, size=12):
-        decay = np.exp(-np.arange(raw.n_times - start) / rng.uniform(20, 80))
-        raw._data[popping, start:] += rng.choice([-3e-3, 3e-3]) * decay
-    return raw
-
-
-def with_clinical_names(sim, rng):
-    """Return the recording without positions, with names as a clinic writes them."""
-    raw = sim.raw.copy().set_montage(None)
-    old = {"T7": "T3", "T8": "T4", "P7": "T5", "P8": "T6"}
-    return raw.rename_channels(lambda name: f"EEG {old.get(name, name)}-Ref")
-
-
-def with_low_rank(sim, rng):
-    """Return the recording with interpolated channels and an average reference."""
-    raw = sim.raw.copy()
-    raw.info["bads"] = list(rng.choice(raw.ch_names, len(raw.ch_names) // 4, replace=False))
-    return raw.interpolate_bads(reset_bads=True).set_eeg_reference("average")
 
 
 @pytest.mark.parametrize("trouble", [with_bad_channels, with_clinical_names, with_low_rank])
