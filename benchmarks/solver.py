@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from benchmarks.isolated import Fit, Measurement, measure
 from benchmarks.results import PAGE, show
 from mne_otica import datasets
-from mne_otica._whitening import Channels, project
 from mne_otica.simulation import mixture
 from mne_otica.solver import unmix
+from mne_otica.solver._whitening import Channels, project
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 

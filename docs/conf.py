@@ -55,9 +55,9 @@ numpydoc_validation_exclude = set(checks["numpydoc_validation"]["exclude"])
 numpydoc_xref_param_type = True
 numpydoc_xref_aliases = {
     "Axes": "matplotlib.axes.Axes",
-    "BlinkCandidate": "mne_otica.blinks.BlinkCandidate",
-    "BlinkScores": "mne_otica.blinks.BlinkScores",
-    "BlinkTimes": "mne_otica.blinks.BlinkTimes",
+    "BlinkCandidate": "mne_otica.artifacts.BlinkCandidate",
+    "BlinkScores": "mne_otica.artifacts.BlinkScores",
+    "BlinkTimes": "mne_otica.artifacts.BlinkTimes",
     "Cleaned": "mne_otica.cleaning.Cleaned",
     "Covariance": "mne.Covariance",
     "Epochs": "mne.Epochs",

@@ -1,5 +1,5 @@
 from . import datasets, metrics, simulation, viz
-from .blinks import find_bads_blink, find_blink_events, locate_blinks
+from .artifacts import find_bads_blink, find_blink_events, locate_blinks
 from .cleaning import clean_raw
 from .evaluation import preservation, rms_reduction, verdict
 from .ica import ICA, register, unregister

@@ -15,10 +15,10 @@ from mne_otica import __version__, evaluation
 from mne_otica._checks import RandomState, _validate_flag, _validate_type
 from mne_otica._cleaned import Cleaned
 from mne_otica._filtered import broken_samples, filtered_copy, quiet
-from mne_otica._whitening import Channels
-from mne_otica.blinks import BlinkScores, BlinkTimes, find_bads_blink, locate_blinks
+from mne_otica.artifacts import BlinkScores, BlinkTimes, find_bads_blink, locate_blinks
 from mne_otica.evaluation import Preservation, RMSReduction, preservation, rms_reduction
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
+from mne_otica.solver._whitening import Channels
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw

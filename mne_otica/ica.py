@@ -25,8 +25,8 @@ from mne_otica._checks import (
     limit_blas_threads,
     warn,
 )
-from mne_otica._whitening import Channels, project
 from mne_otica.solver import check_options, unmix
+from mne_otica.solver._whitening import Channels, project
 
 if TYPE_CHECKING:
     from mne import Covariance, Info

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mne_otica import clean_raw, datasets, find_bads_blink
-from mne_otica.blinks import BlinkTimes
+from mne_otica.artifacts import BlinkTimes
 from mne_otica.simulation import simulate_raw
 
 

@@ -13,7 +13,7 @@ from numpydoc.validate import validate
 
 import mne_otica
 from mne_otica import datasets, metrics, simulation, viz
-from mne_otica.blinks import BlinkCandidate, BlinkScores, BlinkTimes
+from mne_otica.artifacts import BlinkCandidate, BlinkScores, BlinkTimes
 from mne_otica.cleaning import Cleaned
 from mne_otica.evaluation import Preservation, RMSReduction
 from mne_otica.study import Study

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica._rotations import nearest_rotation
-from mne_otica._solution import Solution
-from mne_otica.transport import dither, target_correlation, transport_map
+from mne_otica.solver._rotations import nearest_rotation
+from mne_otica.solver._solution import Solution
+from mne_otica.solver.transport import dither, target_correlation, transport_map
 
 DITHER = 0.01
 BATCH_SIZE = 1024

@@ -14,16 +14,16 @@ import mne
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mne_otica import _study_files as files
 from mne_otica import clean_raw, clean_study
-from mne_otica._study_inputs import find_files, group
-from mne_otica._study_page import page
-from mne_otica._study_rows import COLUMNS
-from mne_otica._study_stages import STAGES
-from mne_otica._study_table import bad_components, read_table
-from mne_otica._study_workers import memory_free, memory_needed
 from mne_otica.cli import main
 from mne_otica.simulation import simulate_raw
+from mne_otica.study import _storage as files
+from mne_otica.study._components import bad_components, read_table
+from mne_otica.study._inputs import find_files, group
+from mne_otica.study._page import page
+from mne_otica.study._rows import COLUMNS
+from mne_otica.study._stages import STAGES
+from mne_otica.study._workers import memory_free, memory_needed
 
 STAGE_FILES = {
     "fit": "proc-icafit_ica.fif",

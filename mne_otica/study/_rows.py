@@ -7,10 +7,10 @@ from pathlib import Path
 
 from mne.utils import logger
 
-from mne_otica import _study_files as files
-from mne_otica._study_inputs import Recording, Unit
-from mne_otica._study_page import STATUSES, Row
-from mne_otica._study_stages import STAGES, Options, UnitStages
+from mne_otica.study import _storage as files
+from mne_otica.study._inputs import Recording, Unit
+from mne_otica.study._page import STATUSES, Row
+from mne_otica.study._stages import STAGES, Options, UnitStages
 
 COLUMNS = (
     "recording",

@@ -8,7 +8,6 @@ import numpy as np
 from mne.utils import ProgressBar, logger, verbose
 from numpy.typing import ArrayLike, NDArray
 
-from mne_otica import _newton, _riemannian
 from mne_otica._checks import (
     RandomState,
     _check_option,
@@ -18,9 +17,10 @@ from mne_otica._checks import (
     as_generator,
     warn,
 )
-from mne_otica._solution import Solution
-from mne_otica._whitening import Channels, Whitening, chunks, project
-from mne_otica.transport import gaussian_floor, gaussian_targets
+from mne_otica.solver import _newton, _riemannian
+from mne_otica.solver._solution import Solution
+from mne_otica.solver._whitening import Channels, Whitening, chunks, project
+from mne_otica.solver.transport import gaussian_floor, gaussian_targets
 
 ALGORITHMS = ("newton", "riemannian")
 DEFAULT_MAX_ITER = 500

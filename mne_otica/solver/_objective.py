@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.transport import N_BINS, bin_counts, bin_index, targets_and_slopes
+from mne_otica.solver.transport import N_BINS, bin_counts, bin_index, targets_and_slopes
 
 CHUNK_BYTES = 4 * 2**20  # columns are handled in pieces that stay in the cache
 

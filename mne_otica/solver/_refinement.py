@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import BSpline
 
-from mne_otica._objective import Objective
-from mne_otica._rotations import rotation
-from mne_otica.transport import (
+from mne_otica.solver._objective import Objective
+from mne_otica.solver._rotations import rotation
+from mne_otica.solver.transport import (
     N_BINS,
     bin_centres,
     bin_density,

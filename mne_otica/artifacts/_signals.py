@@ -9,8 +9,8 @@ import mne
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica import _blink_evidence as ev
 from mne_otica._checks import _validate_flag, _validate_type, warn
+from mne_otica.artifacts import _events as ev
 
 
 @dataclass

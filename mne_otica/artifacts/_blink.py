@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mne_otica import _blink_evidence as ev
-from mne_otica._blink_maps import (
+from mne_otica.artifacts import _events as ev
+from mne_otica.artifacts._eyes import eye_fields, eye_map, has_front
+from mne_otica.artifacts._maps import (
     correlations,
     event_maps,
     eye_share,
@@ -15,7 +16,7 @@ from mne_otica._blink_maps import (
     frontality,
     same_map,
 )
-from mne_otica._blink_scores import (
+from mne_otica.artifacts._model import (
     BlinkCandidate,
     BlinkScores,
     explain,
@@ -23,8 +24,7 @@ from mne_otica._blink_scores import (
     score_of,
     weigh,
 )
-from mne_otica._blink_signals import Signals, check_names, eog_names, read
-from mne_otica._eye_map import eye_fields, eye_map, has_front
+from mne_otica.artifacts._signals import Signals, check_names, eog_names, read
 
 ACCEPT = 0.7  # the least score of a blink component
 _DOUBT = 0.4  # the least score of one that might be

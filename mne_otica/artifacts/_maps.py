@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mne_otica._blink_evidence import correlation
+from mne_otica.artifacts._events import correlation
 
 
 def event_maps(prepared, peaks):

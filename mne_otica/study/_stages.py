@@ -15,12 +15,12 @@ import numpy as np
 from mne.utils import logger
 
 from mne_otica import __version__, cleaning, evaluation
-from mne_otica import _study_files as files
 from mne_otica._filtered import filtered_copy
-from mne_otica._study_inputs import Recording, Unit, read, sources
-from mne_otica._study_table import bad_components, read_table, table_text
-from mne_otica._whitening import Channels
-from mne_otica.blinks import BlinkCandidate, BlinkScores, locate_blinks
+from mne_otica.artifacts import BlinkCandidate, BlinkScores, locate_blinks
+from mne_otica.solver._whitening import Channels
+from mne_otica.study import _storage as files
+from mne_otica.study._components import bad_components, read_table, table_text
+from mne_otica.study._inputs import Recording, Unit, read, sources
 
 STAGES = ("fit", "find", "apply", "evaluate")
 PARAMETERS = {

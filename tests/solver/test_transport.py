@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.stats import gennorm, laplace, norm
 
-from mne_otica import transport
+from mne_otica.solver import transport
 
 SAMPLERS = {
     "gaussian": lambda rng, n: rng.standard_normal(n),

@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose
 from scipy.linalg import block_diag, expm
 from scipy.stats import ortho_group
 
-from mne_otica import _newton, _objective, otica, simulation
+from mne_otica import otica, simulation
 from mne_otica.metrics import amari_index
-from mne_otica.solver import unmix
-from mne_otica.transport import target_correlation
+from mne_otica.solver import _newton, _objective, unmix
+from mne_otica.solver.transport import target_correlation
 
 
 def whitened(regime, n_sources, n_samples, seed=0):

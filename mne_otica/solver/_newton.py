@@ -25,11 +25,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica._escape import WORTHWHILE, escape
-from mne_otica._objective import Evaluation, Objective
-from mne_otica._refinement import refine
-from mne_otica._rotations import nearest_rotation, rotation
-from mne_otica._solution import Solution
+from mne_otica.solver._objective import Evaluation, Objective
+from mne_otica.solver._optima import WORTHWHILE, escape
+from mne_otica.solver._refinement import refine
+from mne_otica.solver._rotations import nearest_rotation, rotation
+from mne_otica.solver._solution import Solution
 
 # Pairs of nearly Gaussian components have next to no curvature. This floor keeps their steps,
 # which are mostly noise, from growing out of proportion.

@@ -2,10 +2,10 @@ import mne
 import numpy as np
 import pytest
 
-from mne_otica import _blink_evidence as ev
-from mne_otica._blink_maps import eye_share, focality, frontality
-from mne_otica._blink_scores import explain, figures_of, score_of, weigh
-from mne_otica._eye_map import eye_fields, eye_map, frontal_channels
+from mne_otica.artifacts import _events as ev
+from mne_otica.artifacts._eyes import eye_fields, eye_map, frontal_channels
+from mne_otica.artifacts._maps import eye_share, focality, frontality
+from mne_otica.artifacts._model import explain, figures_of, score_of, weigh
 
 SFREQ = 250.0
 DURATION = 120

@@ -7,9 +7,9 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from mne_otica import _study_files as files
-from mne_otica._study_page import STATUSES, Row, page
-from mne_otica._study_rows import COLUMNS
+from mne_otica.study import _storage as files
+from mne_otica.study._page import STATUSES, Row, page
+from mne_otica.study._rows import COLUMNS
 
 
 def worst_first(rows: Sequence[Row]) -> list[Row]:

@@ -3,13 +3,14 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import ortho_group
 
-from mne_otica import _riemannian, otica, simulation
-from mne_otica._rotations import nearest_rotation
+from mne_otica import otica, simulation
 from mne_otica.metrics import amari_index
+from mne_otica.solver import _riemannian
+from mne_otica.solver._rotations import nearest_rotation
 
 
 def test_gradient_is_the_derivative_of_the_distance():
-    from mne_otica.transport import w2_squared
+    from mne_otica.solver.transport import w2_squared
 
     rng = np.random.default_rng(0)
     batch = rng.laplace(size=(3, 4000))

@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose
 from scipy.stats import ortho_group
 
 from mne_otica import otica, simulation
-from mne_otica._objective import Objective
-from mne_otica._refinement import MIN_EFFICIENCY, efficient_functions, refine
 from mne_otica.metrics import amari_index
-from mne_otica.transport import bin_centres, bin_counts, bin_index
+from mne_otica.solver._objective import Objective
+from mne_otica.solver._refinement import MIN_EFFICIENCY, efficient_functions, refine
+from mne_otica.solver.transport import bin_centres, bin_counts, bin_index
 
 
 def efficient(samples):

@@ -11,12 +11,12 @@ import numpy as np
 from mne.utils import logger, verbose
 from numpy.typing import NDArray
 
-from mne_otica._blink_components import ACCEPT, Rule, judge
-from mne_otica._blink_scores import BlinkCandidate, BlinkScores
-from mne_otica._blink_signals import Signals
-from mne_otica._blink_times import best_group, blink_sources, with_one_map
 from mne_otica._checks import _check_option, _validate_number, _validate_type
 from mne_otica._docs import fill_doc
+from mne_otica.artifacts._blink import ACCEPT, Rule, judge
+from mne_otica.artifacts._model import BlinkCandidate, BlinkScores
+from mne_otica.artifacts._signals import Signals
+from mne_otica.artifacts._times import best_group, blink_sources, with_one_map
 
 if TYPE_CHECKING:
     from mne import BaseEpochs

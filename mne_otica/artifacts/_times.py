@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mne_otica import _blink_evidence as ev
-from mne_otica._blink_maps import event_maps, focality, frontality, same_map
-from mne_otica._blink_scores import figures_of, score_of, weigh
-from mne_otica._blink_signals import eog_names
-from mne_otica._eye_map import eye_map, frontal_channels, has_front
+from mne_otica.artifacts import _events as ev
+from mne_otica.artifacts._eyes import eye_map, frontal_channels, has_front
+from mne_otica.artifacts._maps import event_maps, focality, frontality, same_map
+from mne_otica.artifacts._model import figures_of, score_of, weigh
+from mne_otica.artifacts._signals import eog_names
 
 
 def blink_sources(info, signals, ch_name):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from mne_otica.blinks import BlinkScores
+from mne_otica.artifacts import BlinkScores
 
 # The first five are those of mne-bids-pipeline.
 _HEAD = ("component", "type", "description", "status", "status_description", "score")

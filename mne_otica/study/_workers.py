@@ -13,10 +13,10 @@ from pathlib import Path
 import mne
 from mne.utils import logger
 
-from mne_otica._study_inputs import Unit, read_header, sources
-from mne_otica._study_page import Row
-from mne_otica._study_rows import process
-from mne_otica._study_stages import Options
+from mne_otica.study._inputs import Unit, read_header, sources
+from mne_otica.study._page import Row
+from mne_otica.study._rows import process
+from mne_otica.study._stages import Options
 
 _COPIES = 8.0  # peak of a unit over the size of its samples in double precision, measured
 _WORKER = 400e6  # bytes of a worker with its libraries and figures, measured

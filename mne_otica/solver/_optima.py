@@ -21,8 +21,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica._rotations import nearest_rotation
-from mne_otica.transport import target_correlation, transport_map
+from mne_otica.solver._rotations import nearest_rotation
+from mne_otica.solver.transport import target_correlation, transport_map
 
 # In units of the contrast W2². Samples of noise show 0.001 or less, needles 0.02 or so.
 LOOKS_GAUSSIAN = 5e-3

@@ -13,15 +13,15 @@ from typing import Any
 from mne.utils import logger, verbose
 
 from mne_otica import __version__
-from mne_otica import _study_files as files
 from mne_otica._checks import _check_option, _validate_flag, _validate_number, _validate_type
 from mne_otica._filtered import check_band
-from mne_otica._study_inputs import find_bids, find_files, group
-from mne_otica._study_rows import finished, other_rows, planned
-from mne_otica._study_stages import STAGES, Options
-from mne_otica._study_summary import worst_first, write_summary
-from mne_otica._study_workers import Progress, run_units
 from mne_otica.ica import ICA
+from mne_otica.study import _storage as files
+from mne_otica.study._inputs import find_bids, find_files, group
+from mne_otica.study._rows import finished, other_rows, planned
+from mne_otica.study._stages import STAGES, Options
+from mne_otica.study._summary import worst_first, write_summary
+from mne_otica.study._workers import Progress, run_units
 
 __all__ = ["Study", "clean_study"]
 
