@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 import mne_otica
 from mne_otica._docs import fill_doc
-from mne_otica._filtered import filtered_copy, quiet
+from mne_otica._recording import filtered_copy, quiet
 from mne_otica.artifacts import BlinkScores, BlinkTimes
-from mne_otica.artifacts._blink import maps_in_volts
 from mne_otica.evaluation import Preservation, RMSReduction
-from mne_otica.ica import ICA
+from mne_otica.ica import ICA, maps_in_volts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

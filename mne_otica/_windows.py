@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mne_otica._checks import _picks_to_idx, _validate_flag, _validate_number, _validate_type
+from mne_otica._recording import annotated_bad
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,7 @@ class Pair:
         _validate_flag(reject, "reject_by_annotation")
         _check_match(before, after)
         chosen = _picks_to_idx(before.info, "eeg" if picks is None else picks)
-        bad = np.zeros(before.n_times, bool)
-        if reject:
-            # One channel is enough to learn where the annotations are.
-            spans = before.get_data(chosen[:1], reject_by_annotation="NaN")
-            bad = np.isnan(spans[0])
+        bad = annotated_bad(before) if reject else np.zeros(before.n_times, bool)
         data = before.get_data(chosen), after.get_data(chosen)
         info = mne.pick_info(before.info, chosen)
         broken = ~np.isfinite(data[0].sum(axis=0) + data[1].sum(axis=0))

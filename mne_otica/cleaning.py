@@ -14,7 +14,7 @@ from mne.utils import logger, verbose
 from mne_otica import __version__, evaluation
 from mne_otica._checks import RandomState, _validate_flag, _validate_type
 from mne_otica._cleaned import Cleaned
-from mne_otica._filtered import broken_samples, filtered_copy, quiet
+from mne_otica._recording import filtered_copy, quiet
 from mne_otica.artifacts import BlinkScores, BlinkTimes, find_bads_blink, locate_blinks
 from mne_otica.evaluation import Preservation, RMSReduction, preservation, rms_reduction
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
@@ -236,7 +236,7 @@ def remove(raw, ica):
     if not ica.exclude:
         return copy, np.zeros((0, copy.n_times))
     picks = [copy.ch_names.index(name) for name in ica.ch_names]
-    broken = broken_samples(copy.get_data(picks))
+    broken = ~np.isfinite(copy.get_data(picks).sum(axis=0))
     with quiet():
         removed = ica.get_sources(copy).get_data(ica.exclude)
         ica.apply(copy)

@@ -23,7 +23,6 @@ from mne_otica._checks import (
     _validate_type,
     as_generator,
     limit_blas_threads,
-    warn,
 )
 from mne_otica.solver import check_options, unmix
 from mne_otica.solver._whitening import Channels, project
@@ -45,8 +44,6 @@ _OPTIONS = {
     for name, parameter in signature(unmix).parameters.items()
     if name not in ("X", "random_state")
 }
-# Standard deviations of EEG channels, in volts, that a recording can be expected to have.
-PLAUSIBLE_EEG = (1e-8, 1e-3)
 # A channel with this share of the directions that do not vary is determined by the others. A
 # copy of another channel has a half, an interpolated channel more, a reference spreads over all.
 DEPENDENT_SHARE = 0.45
@@ -268,7 +265,7 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
     n_samples = data.shape[1]
     _check_samples(ica, data)
     channels = Channels(data)
-    _check_scale(ica.info, channels)
+    _check_constant(ica.info, channels)
     _check_rank(ica, channels)
     stand_in = channels.stand_in()
     n_stand_in = stand_in.shape[1]
@@ -287,6 +284,21 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
     ica._unsorted = ica.unmixing_matrix_
     ica.n_iter_, ica.converged_ = int(unmixing.n_iter), bool(unmixing.converged)
     ica.contrast_ = unmixing.contrast
+
+
+def maps_in_volts(ica: _StockICA) -> NDArray[np.float64]:
+    """Return the maps of the components in the units of the channels, as columns."""
+    # MNE keeps its maps in units of the pre-whitened channels. Without a noise covariance the
+    # pre-whitener is one number per channel, with one it is a matrix.
+    whitener = ica.pre_whitener_
+    maps = ica.get_components()
+    return maps * whitener if whitener.shape[1] == 1 else np.linalg.pinv(whitener) @ maps
+
+
+def unmixing_in_volts(ica: _StockICA) -> NDArray[np.float64]:
+    """Return the matrix that takes channels to components, up to the mean of each."""
+    unmixing = ica.unmixing_matrix_ @ ica.pca_components_[: ica.n_components_]
+    return unmixing @ ica._pre_whiten(np.eye(len(ica.ch_names)))
 
 
 def _check_samples(ica: Any, data: NDArray) -> None:
@@ -316,8 +328,8 @@ def _check_samples(ica: Any, data: NDArray) -> None:
         )
 
 
-def _check_scale(info: "Info", channels: Channels) -> None:
-    """Raise for channel types that are constant; warn if EEG cannot be in volts."""
+def _check_constant(info: "Info", channels: Channels) -> None:
+    """Raise for channel types that are constant."""
     types = np.array(info.get_channel_types())
     for kind in np.unique(types):
         picks = np.flatnonzero(types == kind)
@@ -326,13 +338,6 @@ def _check_scale(info: "Info", channels: Channels) -> None:
                 f"All {kind} channels are constant ({_names(info, picks)}); leave them out of "
                 "picks."
             )
-    eeg = channels.std[types == "eeg"]
-    if len(eeg) and not PLAUSIBLE_EEG[0] < np.median(eeg) < PLAUSIBLE_EEG[1]:
-        warn(
-            f"The EEG channels have a median standard deviation of {np.median(eeg):.2g} V, "
-            "where some 1e-6 to 1e-4 V are usual. MNE expects volts: if the recording is in "
-            "microvolts, multiply it by 1e-6."
-        )
 
 
 def _check_rank(ica: Any, channels: Channels) -> None:

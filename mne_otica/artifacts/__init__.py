@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import mne
@@ -13,10 +12,16 @@ from numpy.typing import NDArray
 
 from mne_otica._checks import _check_option, _validate_number, _validate_type
 from mne_otica._docs import fill_doc
-from mne_otica.artifacts._blink import ACCEPT, Rule, judge
-from mne_otica.artifacts._model import BlinkCandidate, BlinkScores
-from mne_otica.artifacts._signals import Signals
-from mne_otica.artifacts._times import best_group, blink_sources, with_one_map
+from mne_otica.artifacts._blink import ACCEPT, Candidates, Rule, by_evidence, by_kurtosis
+from mne_otica.artifacts._signals import (
+    Signals,
+    channels_to_search,
+    check_ica,
+    check_names,
+    eog_names,
+)
+from mne_otica.artifacts._tables import BlinkCandidate, BlinkScores, BlinkTimes
+from mne_otica.artifacts._times import Times, best_group, blink_sources, with_one_map
 
 if TYPE_CHECKING:
     from mne import BaseEpochs
@@ -32,31 +37,7 @@ __all__ = [
     "locate_blinks",
 ]
 
-
-@dataclass(frozen=True, eq=False)
-class BlinkTimes:
-    """Blink times and where they came from.
-
-    Attributes
-    ----------
-    events : ndarray, shape (n_blinks, 3)
-        MNE events at the peaks of the blinks.
-    source : str
-        ``"eog"``, ``"frontal"``, ``"component"``, ``"channel"`` (any channel, where neither
-        positions nor names tell which are frontal) or ``"none"`` without blinks.
-    channels : list of str
-        The channels or the component that gave the times.
-    polarity : int
-        Sign of the blinks there, 1 or -1.
-    score : float
-        The evidence that these are blinks, from 0 to 1.
-    """
-
-    events: NDArray[np.int64]
-    source: str = "none"
-    channels: list[str] = field(default_factory=list)
-    polarity: int = 1
-    score: float = 0.0
+BLINK_ID = 998  # the third column of blink events, as in MNE
 
 
 @verbose
@@ -66,7 +47,7 @@ def find_blink_events(
     *,
     ica: ICA | None = None,
     ch_name: str | Sequence[str] | None = None,
-    event_id: int = 998,
+    event_id: int = BLINK_ID,
     reject_by_annotation: bool = True,
     verbose: bool | str | int | None = None,
 ) -> NDArray[np.int64]:
@@ -113,7 +94,7 @@ def locate_blinks(
     *,
     ica: ICA | None = None,
     ch_name: str | Sequence[str] | None = None,
-    event_id: int = 998,
+    event_id: int = BLINK_ID,
     reject_by_annotation: bool = True,
     verbose: bool | str | int | None = None,
 ) -> BlinkTimes:
@@ -136,29 +117,15 @@ def locate_blinks(
     _validate_type(inst, mne.io.BaseRaw, "inst", "a Raw instance")
     _validate_type(ica, (mne.preprocessing.ICA, None), "ica", "an ICA instance or None")
     _validate_type(event_id, "int-like", "event_id")
-    signals = Signals.of_channels(inst, reject_by_annotation, ch_name)
-    sources = blink_sources(inst.info, signals, ch_name)
+    names = channels_to_search(inst.info, ch_name)
+    searched, candidates = names, None
     if ica is not None and ch_name is None:
-        # After the channels that are known to see the eyes, before any channel at all.
-        sources["component"] = None
-        if "channel" in sources:
-            sources["channel"] = sources.pop("channel")
-    for source, groups in sources.items():
-        if source == "component":
-            best = _from_component(ica, inst, signals, reject_by_annotation)
-        else:
-            best = best_group(inst.info, signals, groups)
-        score, names, polarity, peaks = best
-        if score >= 0.5:
-            break
-    else:
-        logger.info(f"No blinks found; looked at: {', '.join(sources)}.")
-        return BlinkTimes(np.zeros((0, 3), dtype=np.int64))
-    samples = np.unique(signals.prepared.to_input(peaks)) + inst.first_samp
-    events = np.zeros((len(samples), 3), dtype=np.int64)
-    events[:, 0], events[:, 2] = samples, event_id
-    logger.info(f"{len(events)} blinks found from {source}: {', '.join(names)}.")
-    return BlinkTimes(events, source, names, polarity, score)
+        check_ica(ica, inst)
+        searched = list(dict.fromkeys([*names, *ica.ch_names]))
+    signals = Signals.of_channels(inst, searched, reject_by_annotation)
+    if ica is not None and ch_name is None:
+        candidates = Candidates.of(ica, inst.info, signals, eog_names(inst.info))
+    return _locate(inst, signals.pick(names), ch_name, ica, candidates, event_id)
 
 
 @verbose
@@ -210,9 +177,9 @@ def find_bads_blink(
 
     Notes
     -----
-    Kurtosis only opens the gate. Then each figure gives points for or against: how high
-    the events are above the rest of the component, how alike they are, their width,
-    amplitude, number and recurrence, whether they have one sign and a gradual start,
+    Kurtosis only decides which components are looked at. Then each figure gives points for
+    or against: how high the events are above the rest of the component, how alike they are,
+    their width, amplitude, number and recurrence, whether they have one sign and a gradual start,
     whether the map is that of the eyes (from positions, or else from channel names) and
     not one electrode's alone, and the correlation with an EOG channel where there is one.
 
@@ -231,30 +198,82 @@ def find_bads_blink(
             f"max_components ({max_components}) must be at least 1 and threshold "
             f"({threshold}) between 0 and 1."
         )
-    _, scores = judge(
-        ica,
-        inst,
-        Rule(strategy, int(max_components), threshold),
-        ch_name,
-        reject_by_annotation,
-    )
+    check_ica(ica, inst)
+    eog = eog_names(inst.info) if ch_name is None else check_names(ch_name, inst.ch_names)
+    names = list(dict.fromkeys([*ica.ch_names, *eog]))
+    signals = Signals.of_channels(inst, names, reject_by_annotation)
+    candidates = Candidates.of(ica, inst.info, signals, eog)
+    if strategy == "max_kurtosis":
+        scores = by_kurtosis(candidates, ica, inst)
+    else:
+        scores = by_evidence(candidates, Rule(int(max_components), threshold))
+    return _labelled(ica, scores), scores
+
+
+def search(
+    ica: ICA, inst: BaseRaw, *, max_components: int, reject_by_annotation: bool
+) -> tuple[BlinkScores, BlinkTimes]:
+    """Do what `find_bads_blink` and `locate_blinks` do, and read the recording once for both."""
+    names = channels_to_search(inst.info, None)
+    searched = list(dict.fromkeys([*names, *ica.ch_names]))
+    signals = Signals.of_channels(inst, searched, reject_by_annotation)
+    candidates = Candidates.of(ica, inst.info, signals, eog_names(inst.info))
+    scores = by_evidence(candidates, Rule(max_components))
+    _labelled(ica, scores)
+    return scores, _locate(inst, signals.pick(names), None, ica, candidates, BLINK_ID)
+
+
+def _labelled(ica: ICA, scores: BlinkScores) -> list[int]:
+    """Put the blink components into the labels of the ICA, and return them."""
     indices = [row.component for row in scores.rows if row.decision == "blink"]
     ica.labels_["blink"] = list(indices)
     best = scores.rows[0].reason if scores.rows else "none has sparse events"
     logger.info(f"Blinks: {scores.verdict}; components {indices}. Best candidate: {best}.")
-    return indices, scores
+    return indices
 
 
-def _from_component(ica, inst, channels, reject):
-    """Return score, names, polarity and peaks of the component that holds the blinks."""
-    found, scores = judge(ica, inst, Rule(), None, reject)
+def _locate(
+    inst: BaseRaw,
+    signals: Signals,
+    ch_name: str | Sequence[str] | None,
+    ica: ICA | None,
+    candidates: Candidates | None,
+    event_id: int,
+) -> BlinkTimes:
+    """Return the times from the first source that shows blinks."""
+    sources = blink_sources(inst.info, signals, ch_name)
+    if candidates is not None:
+        # After the channels that are known to see the eyes, before any channel at all.
+        sources["component"] = []
+        if "channel" in sources:
+            sources["channel"] = sources.pop("channel")
+    for source, groups in sources.items():
+        if source == "component":
+            found = _from_component(ica, candidates, signals)
+        else:
+            found = best_group(inst.info, signals, groups)
+        if found.score >= 0.5:
+            break
+    else:
+        logger.info(f"No blinks found; looked at: {', '.join(sources)}.")
+        return BlinkTimes(np.zeros((0, 3), dtype=np.int64))
+    samples = np.unique(signals.prepared.to_input(found.peaks)) + inst.first_samp
+    events = np.zeros((len(samples), 3), dtype=np.int64)
+    events[:, 0], events[:, 2] = samples, event_id
+    logger.info(f"{len(events)} blinks found from {source}: {', '.join(found.names)}.")
+    return BlinkTimes(events, source, found.names, found.polarity, found.score)
+
+
+def _from_component(ica: ICA, candidates: Candidates, channels: Signals) -> Times:
+    """Return the times of the component that holds the blinks."""
+    scores = by_evidence(candidates, Rule())
     picked = ica.labels_.get("blink")
     if picked is None:
         picked = [row.component for row in scores.rows if row.decision == "blink"]
-    if not len(picked) or not found[picked[0]].n_events:
-        return 0.0, [], 1, np.array([])
-    one = found[picked[0]]
+    if not len(picked) or not candidates.found[picked[0]].n_events:
+        return Times(0.0, [], 1, np.array([]))
+    one = candidates.found[picked[0]]
     peaks = with_one_map(channels, one.typical_peaks)
     # A component that someone has labelled is believed, whatever its score.
     score = max(0.5, float(scores.values[picked[0]]))
-    return score, [f"component {picked[0]}"], one.polarity, peaks
+    return Times(score, [f"ICA{picked[0]:03d}"], one.polarity, peaks)

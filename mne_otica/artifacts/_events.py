@@ -1,4 +1,4 @@
-"""The evidence that a signal holds blinks. Arrays only: no MNE, no user input.
+"""Large deflections of a signal, and what they have in common. Arrays only.
 
 A blink is a lid sliding over the cornea: one smooth deflection of one sign, about 0.1 to
 0.4 s long, much the same every time, a few to a few tens of times a minute.
@@ -9,125 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.ndimage import binary_dilation
-from scipy.signal import butter, find_peaks, peak_widths, sosfiltfilt
+from scipy.signal import find_peaks, peak_widths
 from scipy.stats import kurtosis as _kurtosis
 
-RATE = 120.0  # Hz; ample for a deflection of 0.1 s, and cheap
-BAND = (1.0, 10.0)  # Hz; where a blink stands out from drift and muscle
+from mne_otica.artifacts._signals import LARGE, Prepared, robust_scale
+
 REFRACTORY = 0.25  # s; eyes that flutter faster count once, at the higher peak
-_MIN_HEIGHT = 4.0  # robust standard deviations; below, everything has peaks
 _NOISE = 8.0  # robust standard deviations; the highest peaks of a restless signal
 _SHARE = 0.3  # of the typical height: smaller peaks are another kind of event
+_FEWEST_PER_MINUTE = 2  # blinks of someone who hardly blinks
 _TOGETHER = 0.4  # s on either side of a blink in which the eyes turn and come back
-_REACH = 0.2  # s on either side of a large deflection that belong to it
-_ROUNDS = 4  # of setting deflections aside
-_LEAST_BETWEEN = 0.2  # share of the samples that have to be left between them
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """Signals at a low rate, ready for a search.
-
-    ``band`` is limited to the blink's band, ``slow`` only smoothed; ``good`` marks the
-    samples outside bad spans; ``step`` samples of the input make one here.
-    """
-
-    band: np.ndarray
-    slow: np.ndarray
-    good: np.ndarray
-    sfreq: float
-    step: int
-
-    @property
-    def duration(self):
-        """Return the seconds outside bad spans."""
-        return self.good.sum() / self.sfreq
-
-    def middle(self, members):
-        """Return the median of some signals, as one signal."""
-        one = (np.median(x[members], axis=0, keepdims=True) for x in (self.band, self.slow))
-        return Prepared(*one, self.good, self.sfreq, self.step)
-
-    def to_input(self, samples):
-        """Return the samples of the input that correspond to (fractional) samples here."""
-        return np.round(samples * self.step + (self.step - 1) / 2).astype(int)
-
-
-def prepare(signals, sfreq, bad=None):
-    """Bring signals to a low rate and into the band of blinks.
-
-    Parameters
-    ----------
-    signals : ndarray, shape (n_signals, n_times)
-        Not changed.
-    sfreq : float
-        Sampling rate in hertz.
-    bad : ndarray of bool, shape (n_times,) | None
-        Samples not to look at. They are bridged by straight lines, so that a filter does
-        not ring at their edges.
-    """
-    step = max(1, int(sfreq / RATE))
-    signals = np.atleast_2d(signals)
-    bad = np.zeros(signals.shape[1], bool) if bad is None else bad
-    n_out = signals.shape[1] // step
-    # Averaging neighbours is a filter whose zeros fall on what would alias to 0 Hz.
-    shape = (n_out, step)
-    bad = bad[: n_out * step].reshape(shape).any(axis=1)
-    low = np.array([row[: n_out * step].reshape(shape).mean(axis=1) for row in signals])
-    low = low.reshape(len(signals), n_out)
-    _bridge(low, bad)
-    low -= np.median(low, axis=1, keepdims=True)
-    rate = sfreq / step
-    slow = _filter(low, rate, None, min(15.0, 0.45 * rate))
-    band = _filter(low, rate, BAND[0], min(BAND[1], 0.45 * rate))
-    return Prepared(band, slow, ~bad, rate, step)
-
-
-def _bridge(low, bad):
-    """Draw straight lines across bad spans, in place."""
-    if bad.any() and not bad.all():
-        at = np.arange(bad.size)
-        for row in low:
-            row[bad] = np.interp(at[bad], at[~bad], row[~bad])
-    elif bad.all():
-        low[:] = 0
-
-
-def _filter(data, sfreq, low, high):
-    cut = high if low is None else (low, high)
-    sos = butter(2, cut, "lowpass" if low is None else "bandpass", fs=sfreq, output="sos")
-    # The start and the end are mirrored for two seconds: the longest ringing at 1 Hz.
-    padlen = min(int(2 * sfreq), data.shape[1] - 1)
-    return sosfiltfilt(sos, data, axis=1, padlen=max(padlen, 0))
-
-
-def robust_scale(x):
-    """Return the standard deviation that the quiet part of a signal suggests."""
-    return 1.4826 * np.median(np.abs(x - np.median(x)))
-
-
-def background_scale(x, good, sfreq):
-    """Return the robust standard deviation of a signal between its large deflections.
-
-    Where someone blinks once a second there is hardly a sample that is not part of a blink
-    or of its undershoot, and the median deviation of all samples is that of the blinks. So
-    the deflections are set aside, and what is left near them is asked again: rest between
-    blinks, but waves between the waves of sleep, which come in trains.
-    """
-    scale = robust_scale(x[good]) if good.any() else 0.0
-    reach = int(_REACH * sfreq)
-    for _ in range(_ROUNDS if scale > 0 else 0):
-        large = good & (np.abs(x) > _MIN_HEIGHT * scale)
-        between = good & binary_dilation(large, iterations=5 * reach)
-        between &= ~binary_dilation(large, iterations=reach)
-        if between.sum() < _LEAST_BETWEEN * good.sum():
-            break
-        rest = robust_scale(x[between])
-        if not 0 < rest < 0.95 * scale:
-            break
-        scale = rest
-    return scale
 
 
 @dataclass(frozen=True)
@@ -146,8 +39,8 @@ class Evidence:
     five seconds long. Figures that the events are too few for are NaN.
     """
 
-    peaks: np.ndarray
-    typical_peaks: np.ndarray
+    peaks: NDArray[np.float64]
+    typical_peaks: NDArray[np.float64]
     polarity: int
     scale: float
     kurtosis: float
@@ -161,15 +54,14 @@ class Evidence:
     bursts: float
 
     @property
-    def n_events(self):
-        """Return the number of events."""
+    def n_events(self) -> int:
+        """The number of events."""
         return len(self.peaks)
 
 
-def evidence(prepared, index):
+def evidence(prepared: Prepared, index: int) -> Evidence:
     """Gather the evidence for one signal, in whichever polarity has the larger events."""
-    band = prepared.band[index]
-    scale = background_scale(band, prepared.good, prepared.sfreq)
+    band, scale = prepared.band[index], prepared.background[index]
     if not scale > 0:
         return describe(prepared, index, np.array([], dtype=int), 1)
     found = [_find_events(sign * band / scale, prepared) for sign in (1, -1)]
@@ -180,11 +72,10 @@ def evidence(prepared, index):
     return describe(prepared, index, found[0 if polarity == 1 else 1], polarity)
 
 
-def describe(prepared, index, peaks, polarity):
+def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: int) -> Evidence:
     """Describe the given events of one signal; peaks are whole samples."""
     band, slow = polarity * prepared.band[index], polarity * prepared.slow[index]
-    good, sfreq = prepared.good, prepared.sfreq
-    scale = background_scale(band, good, sfreq)
+    good, sfreq, scale = prepared.good, prepared.sfreq, prepared.background[index]
     excess = float(_kurtosis(band[good])) if scale > 0 else 0.0
     if not len(peaks):
         none = np.array([])
@@ -212,22 +103,25 @@ def describe(prepared, index, peaks, polarity):
     )
 
 
-def _typical(heights, prepared):
+def _typical(heights: NDArray[np.float64], prepared: Prepared) -> float:
     """Return the typical height of the largest kind of events that is not a rarity.
 
-    The median of the highest few: at least as many as a lazy eye would blink, and at least
-    a third of those above the noise, so that one artefact of many peaks does not set it.
+    The median of the highest few: at least as many as someone who hardly blinks would show,
+    and at least a third of those above the noise, so that one artifact of many peaks does
+    not set it.
     """
     if not len(heights):
         return 0.0
-    few = max(5, int(prepared.duration / 60 * 2), int((heights >= _NOISE).sum() / 3))
+    few = max(
+        5, int(prepared.duration / 60 * _FEWEST_PER_MINUTE), int((heights >= _NOISE).sum() / 3)
+    )
     return float(np.median(np.sort(heights)[-few:]))
 
 
-def _find_events(z, prepared):
+def _find_events(z: NDArray[np.float64], prepared: Prepared) -> NDArray[np.intp]:
     """Return the samples of the large deflections of a scaled signal."""
     distance = max(1, int(REFRACTORY * prepared.sfreq))
-    peaks, _ = find_peaks(z, height=_MIN_HEIGHT, distance=distance)
+    peaks, _ = find_peaks(z, height=LARGE, distance=distance)
     peaks = peaks[prepared.good[peaks]]
     least = max(
         _SHARE * _typical(z[peaks], prepared), _above_noise(z[peaks], peaks / prepared.sfreq)
@@ -235,7 +129,7 @@ def _find_events(z, prepared):
     return peaks[z[peaks] >= least]
 
 
-def _above_noise(heights, times):
+def _above_noise(heights: NDArray[np.float64], times: NDArray[np.float64]) -> float:
     """Return the height above the widest gap, if one parts few events from the rest.
 
     The rest has to be as low as noise, or else the gap wide and the events spread in time:
@@ -253,11 +147,11 @@ def _above_noise(heights, times):
     return 0.0
 
 
-def _unevenness(widths):
+def _unevenness(widths: NDArray[np.float64]) -> float:
     return float(robust_scale(widths) / np.median(widths)) if len(widths) > 4 else np.nan
 
 
-def _bursts(times, gap=5.0):
+def _bursts(times: NDArray[np.float64], gap: float = 5.0) -> float:
     """Return the inverse of the chance that two events are close in time.
 
     One for a single burst; for events all over a recording, how often the gap fits into it.
@@ -266,14 +160,16 @@ def _bursts(times, gap=5.0):
     return float(len(times) / near.mean())
 
 
-def _cut(x, peaks, half, sfreq):
+def _cut(
+    x: NDArray[np.float64], peaks: NDArray[np.intp], half: float, sfreq: float
+) -> NDArray[np.float64]:
     """Return the windows around the peaks that lie inside the signal."""
     n = int(round(half * sfreq))
     inside = peaks[(peaks >= n) & (peaks < x.size - n)]
     return x[inside[:, np.newaxis] + np.arange(-n, n + 1)]
 
 
-def _consistency(windows):
+def _consistency(windows: NDArray[np.float64]) -> float:
     """Return the median correlation of each event with the median of the others."""
     if len(windows) < 2:
         return np.nan
@@ -286,14 +182,14 @@ def _consistency(windows):
     return float(np.median(correlations))
 
 
-def correlation(a, b):
+def correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     """Return the correlation of two signals, 0 where one of them is constant."""
     a, b = a - a.mean(), b - b.mean()
     norm = np.sqrt((a @ a) * (b @ b))
     return float(a @ b / norm) if norm > 0 else 0.0
 
 
-def _shape(windows, sfreq):
+def _shape(windows: NDArray[np.float64], sfreq: float) -> tuple[float, float]:
     """Return rebound and onset of the median event of a signal that keeps its slow part."""
     if not len(windows):
         return np.nan, np.nan
@@ -316,7 +212,7 @@ def _shape(windows, sfreq):
     return float(max(0.0, -around.min() / peak)), float(left / (left + right))
 
 
-def _refine(x, peaks):
+def _refine(x: NDArray[np.float64], peaks: NDArray[np.intp]) -> NDArray[np.float64]:
     """Move peaks to the top of a parabola through them and their neighbours."""
     inner = np.clip(peaks, 1, x.size - 2)
     a, b, c = x[inner - 1], x[inner], x[inner + 1]
@@ -325,7 +221,13 @@ def _refine(x, peaks):
     return inner + np.clip(shift, -0.5, 0.5)
 
 
-def _alike(x, peaks, widths, sfreq, least=0.35):
+def _alike(
+    x: NDArray[np.float64],
+    peaks: NDArray[np.intp],
+    widths: NDArray[np.float64],
+    sfreq: float,
+    least: float = 0.35,
+) -> NDArray[np.bool_]:
     """Tell which events have shape and width of the median event; all, if there are few.
 
     The bound is low: a blink on top of another artefact is a blink all the same.
@@ -341,7 +243,9 @@ def _alike(x, peaks, widths, sfreq, least=0.35):
     return shape & (ratio > 0.5) & (ratio < 2)
 
 
-def along(prepared, index, events, blinks):
+def along(
+    prepared: Prepared, index: int, events: NDArray[np.intp], blinks: NDArray[np.intp]
+) -> dict[str, float]:
     """Return what a signal does at the blinks of another one.
 
     Height and consistency as in `Evidence`, of whatever is there at the blinks, and the
@@ -349,14 +253,14 @@ def along(prepared, index, events, blinks):
     that it is large, whichever is less.
     """
     band, good, sfreq = prepared.band[index], prepared.good, prepared.sfreq
-    scale = background_scale(band, good, sfreq)
+    scale = prepared.background[index]
     windows = _cut(band, blinks, _TOGETHER, sfreq)
     if not scale > 0 or len(windows) < 3:
         return dict(height=0.0, consistency=np.nan, coincidence=0.0)
     near = np.zeros(band.size, bool)
     near[blinks] = True
     near = binary_dilation(near, iterations=int(_TOGETHER * sfreq))
-    large = good & (np.abs(band) > _MIN_HEIGHT * scale)
+    large = good & (np.abs(band) > LARGE * scale)
     chance = near[good].mean()
     share = min(near[samples].mean() if samples.any() else 0.0 for samples in (events, large))
     return dict(

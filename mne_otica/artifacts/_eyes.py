@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
+from typing import TYPE_CHECKING
 
 import mne
 import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from mne import Info
 
 # In units of the head's radius, from its centre: right, front, up. The eyes lie in front of
 # and below the centre of the sphere through the electrodes.
@@ -19,7 +25,7 @@ _CENTRE, _RADIUS = np.array([0.0, 0.015, 0.04]), 0.1
 FRONTAL = 0.25
 
 
-def eye_map(info, ch_names):
+def eye_map(info: Info, ch_names: list[str]) -> tuple[NDArray[np.float64], str]:
     """Predict the map of a blink from positions, or else from channel names.
 
     Parameters
@@ -46,7 +52,7 @@ def eye_map(info, ch_names):
     return values, "names" if np.isfinite(values).any() else "none"
 
 
-def eye_fields(info, ch_names):
+def eye_fields(info: Info, ch_names: list[str]) -> NDArray[np.float64]:
     """Predict the maps of eyes that turn to the right, ahead and up, like `eye_map`.
 
     Returns
@@ -62,7 +68,7 @@ def eye_fields(info, ch_names):
     return np.array([_of_name(name, np.asarray) * np.ones(3) for name in ch_names])
 
 
-def _positions(info, ch_names):
+def _positions(info: Info, ch_names: list[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the positions, and which are known; none are where there are too few."""
     chs = [info["chs"][info["ch_names"].index(name)] for name in ch_names]
     positions = np.array([ch["loc"][:3] for ch in chs], dtype=float).reshape(-1, 3)
@@ -70,12 +76,12 @@ def _positions(info, ch_names):
     return positions, known & (known.sum() >= min(4, len(ch_names)))
 
 
-def has_front(values):
+def has_front(values: NDArray[np.float64]) -> bool:
     """Tell whether the channels include some that a blink would reach."""
     return bool(np.nanmax(values, initial=-np.inf) >= FRONTAL)
 
 
-def frontal_channels(values):
+def frontal_channels(values: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return the indices of the channels that see a blink best, none if none does."""
     best = np.nanmax(values, initial=-np.inf)
     if best < FRONTAL:
@@ -83,7 +89,7 @@ def frontal_channels(values):
     return np.flatnonzero(np.nan_to_num(values, nan=-np.inf) >= 0.6 * best)
 
 
-def _blink_potential(fields):
+def _blink_potential(fields: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the potential of a blink relative to Fpz."""
     # Fpz lies at 90 degrees from the axis on every montage, on the brow.
     fpz = _field(np.array([[0.0, 0.99, -0.05]]))[0]
@@ -91,20 +97,20 @@ def _blink_potential(fields):
     return np.clip(fields @ _UP_AND_FORWARD / (fpz @ _UP_AND_FORWARD), -1.0, 1.0)
 
 
-def _fields(positions):
+def _fields(positions: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the potential of dipoles in both eyes for each direction, (n_channels, 3)."""
     centre, radius = _fit_sphere(positions)
     return _field((positions - centre) / radius)
 
 
-def _field(unit):
+def _field(unit: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sum of both dipoles' potential in an unbounded medium."""
     away = unit[:, np.newaxis] - _EYES
     distance = np.maximum(np.linalg.norm(away, axis=2, keepdims=True), 0.2)
     return (away / distance**3).sum(axis=1)
 
 
-def _fit_sphere(positions):
+def _fit_sphere(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
     """Fit a sphere to the electrodes, if there are enough of them all around."""
     if len(positions) >= 12:
         # |p|^2 = 2 p.c + (r^2 - |c|^2) is linear in the centre and in the last term.
@@ -124,7 +130,7 @@ def _fit_sphere(positions):
 
 
 @cache
-def _standard():
+def _standard() -> dict[str, NDArray[np.float64]]:
     """Return the fields of both eyes at the names of the 10-05 system."""
     builtin = mne.channels.get_builtin_montages()
     # MNE 1.13 renamed the montage; older versions know only the old name.
@@ -137,7 +143,9 @@ def _standard():
     return dict(zip(map(str.upper, montage.ch_names), fields, strict=True))
 
 
-def _of_name(name, value):
+def _of_name(
+    name: str, value: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+) -> NDArray[np.float64] | float:
     """Return a value of the eyes' field at a 10-05 name, as clinics write it, else NaN."""
     text = re.sub(r"^(EEG|POL)[\s_-]*", "", name.strip().upper()).replace(" ", "")
     text = re.sub(r"[-_.]*(REF|LE|AVG?|AVR|CAR|A1A2|M1M2)?\.*$", "", text)

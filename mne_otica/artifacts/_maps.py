@@ -1,17 +1,19 @@
-"""What maps over channels say about blinks. Arrays only, like `_blink_evidence`."""
+"""What maps over channels say about blinks. Arrays only."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mne_otica.artifacts._events import correlation
+from mne_otica.artifacts._signals import Prepared
 
 
-def event_maps(prepared, peaks):
+def event_maps(prepared: Prepared, peaks: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the map of each event: all signals at its peak."""
     at = np.round(peaks).astype(int)
     return prepared.band[:, np.clip(at, 0, prepared.band.shape[1] - 1)]
 
 
-def same_map(maps, scale):
+def same_map(maps: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Tell which events have the map of the median event, channels weighed by quietness."""
     quiet = np.where(scale > 0, scale, np.inf)
     weighed = maps / quiet[:, np.newaxis]
@@ -23,7 +25,7 @@ def same_map(maps, scale):
     return agreement >= max(0.6, np.median(agreement) - 0.2)
 
 
-def focality(maps):
+def focality(maps: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how much of each map is one channel's alone, from 0 to 1.
 
     One minus the second largest value over the largest, once the median over channels,
@@ -34,7 +36,7 @@ def focality(maps):
     return 1 - size[-2] / top
 
 
-def frontality(one_map, expected):
+def frontality(one_map: NDArray[np.float64], expected: NDArray[np.float64]) -> float:
     """Return the correlation of a map with a blink's, where the latter is known.
 
     With enough channels the worst tenth is left out: unmarked bad channels.
@@ -57,7 +59,7 @@ def frontality(one_map, expected):
     return correlation(a, b)
 
 
-def eye_share(one_map, fields):
+def eye_share(one_map: NDArray[np.float64], fields: NDArray[np.float64]) -> float:
     """Return how well eyes that turn in any direction explain a map: a multiple correlation.
 
     Adjusted for the three directions and the reference, which few channels always fit.
@@ -73,7 +75,7 @@ def eye_share(one_map, fields):
     return float(np.sqrt(max(0.0, 1 - unexplained)))
 
 
-def correlations(a, b):
+def correlations(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the correlation of each row of one array with each row of another."""
     a, b = (x - x.mean(axis=1, keepdims=True) for x in (a, b))
     norms = np.outer(np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1))

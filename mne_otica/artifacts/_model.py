@@ -1,21 +1,14 @@
-"""From evidence to a decision, with the reason in words, and the table that keeps it."""
+"""From evidence to a score, with the reason in words."""
 
 from __future__ import annotations
 
-import html
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import pandas as pd
+from mne_otica.artifacts._events import Evidence
 
-# Each test turns a figure into points for or against a blink: log odds, bounded, so that
-# no single figure decides alone. The figures are what physiology says, not a fit to data:
-# (figure, points) pairs, straight lines between them, level outside.
+# Each test turns a figure into points for or against a blink, which add up to log odds. They
+# come from physiology, not from a fit to data: (figure, points) pairs, straight lines between
+# them, constant outside.
 POINTS = {
     # Peaks of pure noise reach 4 to 5 robust standard deviations.
     "height": ((4.5, -4), (5.5, -2), (7, 0), (10, 2), (20, 3), (50, 3.5)),
@@ -48,7 +41,7 @@ POINTS = {
     # chance: what else happens when the lid closes, and never otherwise?
     "coincidence": ((0.5, 0), (0.75, 2), (0.95, 4)),
 }
-_PRIOR = -1.0  # of twenty components, one or none is a blink's
+_PRIOR = -1.0  # about one candidate in four that pass the gate holds blinks
 _NO_GEOMETRY = -1.2  # where no map can tell, the time course has to be clearer
 
 _AGAINST = {
@@ -78,7 +71,7 @@ _FOR = {
 _UNIT = {"width": 1e3, "amplitude": 1e6}
 
 
-def figures_of(evidence, duration):
+def figures_of(evidence: Evidence, duration: float) -> dict[str, float]:
     """Return the figures of a time course by the names of their tests."""
     few = evidence.n_events < 3
     expected = min(1.5, duration / 60)
@@ -96,7 +89,7 @@ def figures_of(evidence, duration):
     }
 
 
-def weigh(figures):
+def weigh(figures: dict[str, float]) -> dict[str, float]:
     """Return the points of each test; figures that are not known give none."""
     points = {}
     if "frontality" in figures and not np.isfinite(figures["frontality"]):
@@ -112,12 +105,12 @@ def weigh(figures):
     return points
 
 
-def score_of(points):
+def score_of(points: dict[str, float]) -> float:
     """Return the score, from 0 to 1, that the points add up to."""
     return float(1 / (1 + np.exp(-(_PRIOR + sum(points.values())))))
 
 
-def explain(figures, points, for_it):
+def explain(figures: dict[str, float], points: dict[str, float], for_it: bool) -> str:
     """Return the strongest two reasons for or against in words."""
     words, sign = (_FOR, 1) if for_it else (_AGAINST, -1)
     order = sorted((name for name in points if name in words), key=lambda n: -sign * points[n])
@@ -127,178 +120,3 @@ def explain(figures, points, for_it):
         if sign * points[name] > 0
     ]
     return ("has " if for_it else "") + (" and ".join(reasons) or "weak evidence")
-
-
-@dataclass(frozen=True)
-class BlinkCandidate:
-    """One row of the table: a component, its figures, and what became of it.
-
-    Attributes
-    ----------
-    component : int
-        The index of the component.
-    kurtosis : float
-        Excess kurtosis between 1 and 10 Hz.
-    events : int
-        Number of large deflections.
-    rate : float
-        Events per minute.
-    width : float
-        Median width at half height, in seconds.
-    polarity : int
-        Sign of the events in the component, 1 or -1.
-    height : float
-        Median height in robust standard deviations.
-    amplitude : float
-        Median height in volts at the channel that sees them best.
-    consistency : float
-        Median correlation of each event with the median event.
-    rebound : float
-        Largest deflection of the other sign around the median event, relative to it.
-    frontality : float
-        Correlation of the map with that of two eyes; NaN without positions or names.
-    focality : float
-        Share of the map that is one channel's alone.
-    eog_correlation : float
-        Absolute correlation with the EOG channel; NaN where there is none.
-    score : float
-        From 0 to 1, all the evidence together.
-    decision : str
-        ``"blink"``, ``"unsure"`` or ``"no"``.
-    reason : str
-        Why, in words.
-    """
-
-    component: int
-    kurtosis: float
-    events: int
-    rate: float
-    width: float
-    polarity: int
-    height: float
-    amplitude: float
-    consistency: float
-    rebound: float
-    frontality: float
-    focality: float
-    eog_correlation: float
-    score: float
-    decision: str
-    reason: str
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class BlinkScores:
-    """The evidence for each component, and the verdict on the recording.
-
-    It stands for an array of one score per component, so it can be used wherever the
-    scores of :meth:`mne.preprocessing.ICA.find_bads_eog` can.
-
-    Attributes
-    ----------
-    verdict : str
-        ``"blink"``, ``"none present"`` or ``"unsure"``.
-    values : ndarray, shape (n_components,)
-        One score per component, from 0 to 1; excess kurtosis for the strategy
-        ``"max_kurtosis"``.
-    rows : tuple of BlinkCandidate
-        The candidates, best first.
-    geometry : str
-        Where the shape of the head came from: ``"positions"``, ``"names"`` or ``"none"``.
-    strategy : str
-        The rule that decided.
-    """
-
-    verdict: str
-    values: NDArray[np.float64]
-    rows: tuple[BlinkCandidate, ...]
-    geometry: str
-    strategy: str
-
-    def __array__(self, dtype=None, copy=None):
-        return np.array(self.values, dtype=dtype)
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __getitem__(self, item):
-        return self.values[item]
-
-    def __iter__(self) -> Iterator[float]:
-        return iter(self.values)
-
-    def to_dict(self) -> list[dict[str, Any]]:
-        """Return the rows as plain dictionaries, for JSON or a table.
-
-        Returns
-        -------
-        rows : list of dict
-            One per candidate, best first; figures that are not known are None.
-        """
-        return [
-            {
-                name: None if isinstance(value, float) and np.isnan(value) else value
-                for name, value in asdict(row).items()
-            }
-            for row in self.rows
-        ]
-
-    def to_data_frame(self) -> pd.DataFrame | list[dict[str, Any]]:
-        """Return the table.
-
-        Returns
-        -------
-        table : instance of pandas.DataFrame | list of dict
-            One row per candidate, best first. A list where pandas is not installed.
-        """
-        try:
-            import pandas as pd
-        except ImportError:
-            return self.to_dict()
-        names = BlinkCandidate.__dataclass_fields__
-        return pd.DataFrame([asdict(row) for row in self.rows], columns=list(names))
-
-    def _cells(self):
-        """Return a heading and the cells of the rows as text."""
-        head = ["component", "score", "events", "rate/min", "width ms", "height SD", "uV"]
-        head += ["alike", "eye map", "focal", "EOG", "kurtosis", "decision", "reason"]
-        table = []
-        for row in self.rows:
-            figures = [
-                (row.rate, ".1f"),
-                (row.width * 1e3, ".0f"),
-                (row.height, ".1f"),
-                (row.amplitude * 1e6, ".0f"),
-                (row.consistency, ".2f"),
-                (row.frontality, ".2f"),
-                (row.focality, ".2f"),
-                (row.eog_correlation, ".2f"),
-                (row.kurtosis, ".1f"),
-            ]
-            cells = [str(row.component), f"{row.score:.2f}", str(row.events)]
-            cells += ["-" if np.isnan(v) else format(v, spec) for v, spec in figures]
-            table.append([*cells, row.decision, row.reason])
-        return head, table
-
-    def __repr__(self) -> str:
-        head, table = self._cells()
-        widths = [max(map(len, column)) for column in zip(head, *table[:8], strict=True)]
-        lines = [f"<BlinkScores | {self.verdict}, {len(self)} components>"]
-        for cells in [head, *table[:8]]:
-            pairs = zip(cells, widths, strict=True)
-            lines.append("  ".join(cell.rjust(w) for cell, w in pairs).rstrip())
-        if len(table) > 8:
-            lines.append(f"... and {len(table) - 8} more candidates")
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        head, table = self._cells()
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
-            for cells in table[:8]
-        )
-        heading = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-        return (
-            f"<p>Blinks: <b>{html.escape(self.verdict)}</b></p>"
-            f"<table><thead><tr>{heading}</tr></thead><tbody>{rows}</tbody></table>"
-        )

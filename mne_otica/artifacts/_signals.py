@@ -1,71 +1,295 @@
-"""Channels and components as the blink finder reads them, with what can be wrong."""
+"""A recording, or the components of an ICA, as signals at a low rate.
+
+A recording is read once. What follows is linear, so the components at the low rate are the
+unmixed channels at the low rate, and nothing is read or filtered a second time for them.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import mne
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import binary_dilation
+from scipy.signal import butter, sosfiltfilt
 
 from mne_otica._checks import _validate_flag, _validate_type, warn
-from mne_otica.artifacts import _events as ev
+from mne_otica._recording import annotated_bad, broken_samples
+from mne_otica.ica import unmixing_in_volts
+
+if TYPE_CHECKING:
+    from mne import BaseEpochs, Info
+    from mne.io import BaseRaw
+    from mne.preprocessing import ICA
+
+RATE = 120.0  # Hz; ample for a deflection of 0.1 s, and cheap
+BAND = (1.0, 10.0)  # Hz; where a blink stands out from drift and muscle
+LARGE = 4.0  # robust standard deviations; below, everything has peaks
+PLAUSIBLE_VOLTS = (1e-7, 1e-2)  # median deviation of EEG that can be in volts
+_CHUNK = 2**22  # values read at a time
+_EPOCH_EDGE = 0.05  # s at either end of an epoch that are not looked at
+_REACH = 0.2  # s on either side of a large deflection that belong to it
+_ROUNDS = 4  # of setting deflections aside
+_LEAST_BETWEEN = 0.2  # share of the samples that have to be left between them
 
 
-@dataclass
+@dataclass(frozen=True)
+class Prepared:
+    """Signals at a low rate, ready for a search.
+
+    ``band`` is limited to the blink's band, ``slow`` only smoothed; ``good`` marks the
+    samples outside bad spans; ``step`` samples of the input make one here.
+    """
+
+    band: NDArray[np.float64]
+    slow: NDArray[np.float64]
+    good: NDArray[np.bool_]
+    sfreq: float
+    step: int
+
+    @property
+    def duration(self) -> float:
+        """The seconds outside bad spans."""
+        return self.good.sum() / self.sfreq
+
+    @cached_property
+    def noise(self) -> NDArray[np.float64]:
+        """The robust standard deviation of each signal in the band."""
+        return np.array([robust_scale(row[self.good]) for row in self.band])
+
+    @cached_property
+    def background(self) -> NDArray[np.float64]:
+        """The same between the large deflections of each signal."""
+        return np.array([background_scale(row, self.good, self.sfreq) for row in self.band])
+
+    def middle(self, members: Sequence[int]) -> Prepared:
+        """Return the median of some signals, as one signal."""
+        one = (np.median(x[members], axis=0, keepdims=True) for x in (self.band, self.slow))
+        return Prepared(*one, self.good, self.sfreq, self.step)
+
+    def mixed(self, weights: NDArray[np.float64]) -> Prepared:
+        """Return weighted sums of the signals, a row of weights for each."""
+        slow = weights @ self.slow
+        slow -= np.median(slow, axis=1, keepdims=True)
+        return Prepared(weights @ self.band, slow, self.good, self.sfreq, self.step)
+
+    def to_input(self, samples: NDArray) -> NDArray[np.int64]:
+        """Return the samples of the input that correspond to (fractional) samples here."""
+        return np.round(samples * self.step + (self.step - 1) / 2).astype(int)
+
+
+def prepare(
+    signals: NDArray[np.float64], sfreq: float, bad: NDArray[np.bool_] | None = None
+) -> Prepared:
+    """Bring signals to a low rate and into the band of blinks.
+
+    Parameters
+    ----------
+    signals : ndarray, shape (n_signals, n_times)
+        Not changed.
+    sfreq : float
+        Sampling rate in hertz.
+    bad : ndarray of bool, shape (n_times,) | None
+        Samples not to look at. They are bridged by straight lines, so that a filter does
+        not ring at their edges.
+    """
+    bad = np.zeros(signals.shape[1], bool) if bad is None else bad
+    step = _step(sfreq)
+    return _filtered(_averaged(signals, step), _any(bad, step), sfreq / step, step)
+
+
+def _step(sfreq: float) -> int:
+    return max(1, int(sfreq / RATE))
+
+
+def _averaged(signals: NDArray[np.float64], step: int) -> NDArray[np.float64]:
+    """Return the means of neighbours: a filter whose zeros fall on what would alias to 0 Hz."""
+    n_out = signals.shape[1] // step
+    with np.errstate(invalid="ignore"):  # what is not finite is found afterwards
+        return signals[:, : n_out * step].reshape(len(signals), n_out, step).mean(axis=2)
+
+
+def _any(bad: NDArray[np.bool_], step: int) -> NDArray[np.bool_]:
+    n_out = bad.size // step
+    return bad[: n_out * step].reshape(n_out, step).any(axis=1)
+
+
+def _filtered(low: NDArray[np.float64], bad: NDArray[np.bool_], rate: float, step: int) -> Prepared:
+    """Filter signals that are at the low rate already, and are changed."""
+    _bridge(low, bad)
+    low -= np.median(low, axis=1, keepdims=True)
+    slow = _filter(low, rate, None, min(15.0, 0.45 * rate))
+    band = _filter(low, rate, BAND[0], min(BAND[1], 0.45 * rate))
+    return Prepared(band, slow, ~bad, rate, step)
+
+
+def _bridge(low: NDArray[np.float64], bad: NDArray[np.bool_]) -> None:
+    """Draw straight lines across bad spans, in place."""
+    if bad.all():
+        low[:] = 0
+    elif bad.any():
+        at = np.arange(bad.size)
+        for row in low:
+            row[bad] = np.interp(at[bad], at[~bad], row[~bad])
+
+
+def _filter(
+    data: NDArray[np.float64], sfreq: float, low: float | None, high: float
+) -> NDArray[np.float64]:
+    cut = high if low is None else (low, high)
+    sos = butter(2, cut, "lowpass" if low is None else "bandpass", fs=sfreq, output="sos")
+    # The start and the end are mirrored for two seconds: the longest ringing at 1 Hz.
+    padlen = min(int(2 * sfreq), data.shape[1] - 1)
+    return sosfiltfilt(sos, data, axis=1, padlen=max(padlen, 0))
+
+
+def robust_scale(x: NDArray[np.float64]) -> float:
+    """Return the standard deviation that the quiet part of a signal suggests."""
+    return 1.4826 * np.median(np.abs(x - np.median(x))) if x.size else 0.0
+
+
+def background_scale(x: NDArray[np.float64], good: NDArray[np.bool_], sfreq: float) -> float:
+    """Return the robust standard deviation of a signal between its large deflections.
+
+    Where someone blinks once a second, nearly every sample is part of a blink or of its
+    undershoot, and the median deviation of all samples is that of the blinks. So the
+    deflections are set aside and the scale is measured again near them: at rest between
+    blinks, but among the slow waves of sleep, which come in trains.
+    """
+    scale = robust_scale(x[good])
+    reach = int(_REACH * sfreq)
+    for _ in range(_ROUNDS if scale > 0 else 0):
+        large = good & (np.abs(x) > LARGE * scale)
+        between = good & binary_dilation(large, iterations=5 * reach)
+        between &= ~binary_dilation(large, iterations=reach)
+        if between.sum() < _LEAST_BETWEEN * good.sum():
+            break
+        rest = robust_scale(x[between])
+        if not 0 < rest < 0.95 * scale:
+            break
+        scale = rest
+    return scale
+
+
+@dataclass(frozen=True)
 class Signals:
-    """Channels or components, at a low rate, with their names and the bad spans."""
+    """Channels or components, at a low rate, with their names."""
 
-    prepared: ev.Prepared
+    prepared: Prepared
     names: list[str]
     plausible_volts: bool = True
-    kurtosis: NDArray[np.float64] | None = None
 
     @classmethod
-    def of_channels(cls, raw, reject, ch_name):
-        """Read the EEG and EOG channels that are not marked bad."""
-        picks = _usable_channels(raw.info, ch_name)
-        data, bad = read(raw, picks, reject)
-        _check_length(raw.info["sfreq"], bad)
-        return cls(ev.prepare(data, raw.info["sfreq"], bad), picks, _check_volts(data))
+    def of_channels(cls, inst: BaseRaw | BaseEpochs, names: Sequence[str], reject: bool) -> Signals:
+        """Read some channels.
 
-    @classmethod
-    def of_components(cls, ica, inst, reject):
-        """Unmix the recording."""
-        _check_ica(ica, inst)
-        data, bad = read(inst, ica.ch_names, reject)
-        _check_length(inst.info["sfreq"], bad)
-        eeg = [k for k, kind in enumerate(ica.get_channel_types()) if kind == "eeg"]
-        if not eeg:
-            raise ValueError(
-                "The ICA was fitted on channels of type "
-                f"{sorted(set(ica.get_channel_types()))} and on no EEG channel; fit it with "
-                'picks="eeg" to find blinks.'
-            )
-        volts = _check_volts(data[eeg])
-        info = mne.pick_info(inst.info, [inst.ch_names.index(ch) for ch in ica.ch_names])
-        raw = mne.io.RawArray(data, info, verbose="error")
-        sources = ica.get_sources(raw).get_data()
-        kurtosis = _kurtosis(sources[:, ~bad])
-        prepared = ev.prepare(sources, inst.info["sfreq"], bad)
-        names = [f"component {k}" for k in range(ica.n_components_)]
-        return cls(prepared, names, volts, kurtosis)
+        Parameters
+        ----------
+        inst : instance of Raw | instance of Epochs
+            Read in pieces if it is not in memory.
+        names : sequence of str
+            The channels.
+        reject : bool
+            Whether spans annotated as bad are left out.
+        """
+        _validate_flag(reject, "reject_by_annotation")
+        names, sfreq = list(names), inst.info["sfreq"]
+        step = _step(sfreq)
+        low, bad = _read(inst, names, reject, step)
+        broken = broken_samples(low, names)
+        low[:, broken] = 0.0
+        bad |= broken
+        _check_length(sfreq / step, bad)
+        types = np.array(mne.pick_info(inst.info, _picks(inst.info, names)).get_channel_types())
+        volts = _check_volts(low[types == "eeg"])
+        return cls(_filtered(low, bad, sfreq / step, step), names, volts)
 
+    def pick(self, names: Sequence[str]) -> Signals:
+        """Return some of the signals."""
+        rows = [self.names.index(name) for name in names]
+        one = self.prepared
+        picked = Prepared(one.band[rows], one.slow[rows], one.good, one.sfreq, one.step)
+        return Signals(picked, list(names), self.plausible_volts)
 
-def _kurtosis(x):
-    """Return the excess kurtosis of each row, row by row to spare memory."""
-    values = []
-    for row in x:
-        row = row - row.mean()
-        square = row**2
-        power = square.mean()
-        values.append((square**2).mean() / power**2 - 3 if power > 0 else 0.0)
-    return np.array(values)
+    def components(self, ica: ICA) -> Signals:
+        """Return the components of channels that were read."""
+        channels = self.pick(ica.ch_names).prepared
+        names = [f"ICA{k:03d}" for k in range(ica.n_components_)]
+        return Signals(channels.mixed(unmixing_in_volts(ica)), names, self.plausible_volts)
 
 
-def _usable_channels(info, ch_name):
-    """Return the names of the channels to search."""
+def _read(
+    inst: BaseRaw | BaseEpochs, names: list[str], reject: bool, step: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the samples at the low rate, and which of them not to use."""
+    if not isinstance(inst, mne.io.BaseRaw):
+        data, bad = _joined_epochs(inst, names)
+        return _averaged(data, step), _any(bad, step)
+    bad = annotated_bad(inst) if reject else np.zeros(inst.n_times, bool)
+    picks = _picks(inst.info, names)
+    size = max(1, _CHUNK // len(picks) // step) * step
+    starts = range(0, inst.n_times, size)
+    pieces = [_averaged(inst[picks, start : start + size][0], step) for start in starts]
+    return np.concatenate(pieces, axis=1), _any(bad, step)
+
+
+def _joined_epochs(
+    epochs: BaseEpochs, names: list[str]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return all epochs in a row, and which samples are at their edges."""
+    data = epochs.get_data(picks=names)
+    data = data - np.nanmedian(data, axis=2, keepdims=True)
+    margin = max(1, int(_EPOCH_EDGE * epochs.info["sfreq"]))
+    edge = np.ones(data.shape[2], bool)
+    # Epochs do not join smoothly; the line across the joint must not look like an event.
+    edge[margin:-margin] = False
+    joined = np.concatenate(list(data), axis=1) if len(data) else np.zeros((len(names), 0))
+    return joined, np.tile(edge, len(data))
+
+
+def _picks(info: Info, names: Sequence[str]) -> list[int]:
+    return [info["ch_names"].index(name) for name in names]
+
+
+def _check_length(rate: float, bad: NDArray[np.bool_]) -> None:
+    left = (~bad).sum() / rate
+    if left < 2:
+        raise ValueError(
+            f"Only {left:.1f} s of data are left outside bad spans; at least 2 s are needed "
+            "to tell a blink from its surroundings."
+        )
+    if left < 10:
+        warn(
+            f"Only {left:.1f} s of data to judge blinks by; with so few events the answer "
+            "rests on the shape of the map alone. Use 30 s or more if you can."
+        )
+
+
+def _check_volts(eeg: NDArray[np.float64]) -> bool:
+    """Warn where the data do not look like EEG in volts, and tell whether they do."""
+    if not eeg.size:
+        return True
+    n = max(1, eeg.shape[1] // 64)
+    blocks = eeg[:, : eeg.shape[1] // n * n].reshape(len(eeg), -1, n)
+    blocks = np.abs(blocks - np.median(blocks, axis=2, keepdims=True))
+    size = float(np.median(np.median(blocks, axis=(1, 2))))
+    if size == 0 or PLAUSIBLE_VOLTS[0] < size < PLAUSIBLE_VOLTS[1]:
+        return True
+    warn(
+        f"The median amplitude of the EEG is {size:.2g} V, far from the usual 1e-6 to 1e-3 V; "
+        "are the data in microvolts? Scale them to volts, for instance by "
+        "raw.apply_function(lambda x: x * 1e-6)."
+    )
+    return False
+
+
+def channels_to_search(info: Info, ch_name: str | Sequence[str] | None) -> list[str]:
+    """Return the names of the channels to look for blinks in."""
     if ch_name is not None:
         return check_names(ch_name, info["ch_names"])
     picks = mne.pick_types(info, meg=False, eeg=True, eog=True, exclude="bads")
@@ -79,7 +303,7 @@ def _usable_channels(info, ch_name):
     return [info["ch_names"][k] for k in picks]
 
 
-def check_names(ch_name, known):
+def check_names(ch_name: str | Sequence[str], known: Sequence[str]) -> list[str]:
     """Return the channel names as a list, or refuse those that are not in the recording."""
     _validate_type(ch_name, (str, list, tuple), "ch_name")
     names = [ch_name] if isinstance(ch_name, str) else list(ch_name)
@@ -92,7 +316,8 @@ def check_names(ch_name, known):
     return names
 
 
-def _check_ica(ica, inst):
+def check_ica(ica: ICA, inst: BaseRaw | BaseEpochs) -> None:
+    """Raise unless the ICA is fitted, has EEG channels, and belongs to the recording."""
     if ica.current_fit == "unfitted":
         raise RuntimeError("The ICA is not fitted; call ica.fit(raw) first.")
     missing = [ch for ch in ica.ch_names if ch not in inst.ch_names]
@@ -101,60 +326,15 @@ def _check_ica(ica, inst):
             f"The recording lacks {len(missing)} channel(s) that the ICA was fitted on "
             f"({', '.join(missing[:5])}); pass the recording that the ICA belongs to."
         )
-
-
-def read(inst, names, reject):
-    """Return a copy of the data, one long array, and the mask of samples not to use."""
-    _validate_flag(reject, "reject_by_annotation")
-    if isinstance(inst, mne.io.BaseRaw):
-        data = inst.get_data(picks=names, reject_by_annotation="NaN" if reject else None)
-        bad = np.zeros(data.shape[1], bool)
-    else:
-        data = inst.get_data(picks=names)
-        data = data - np.nanmedian(data, axis=2, keepdims=True)
-        margin = max(1, int(0.05 * inst.info["sfreq"]))
-        edge = np.ones(data.shape[2], bool)
-        # Epochs do not join smoothly; the line across the joint must not look like an event.
-        edge[margin:-margin] = False
-        bad = np.tile(edge, len(data))
-        data = np.concatenate(list(data), axis=1) if len(data) else np.zeros((len(names), 0))
-    broken = ~np.isfinite(data.sum(axis=0))
-    if broken.any():
-        data = np.where(np.isfinite(data), data, 0.0)
-    return data, bad | broken
-
-
-def _check_length(sfreq, bad):
-    left = (~bad).sum() / sfreq
-    if left < 2:
+    kinds = sorted(set(ica.get_channel_types()))
+    if "eeg" not in kinds:
         raise ValueError(
-            f"Only {left:.1f} s of data are left outside bad spans; at least 2 s are needed "
-            "to tell a blink from its surroundings."
-        )
-    if left < 10:
-        warn(
-            f"Only {left:.1f} s of data to judge blinks by; with so few events the answer "
-            "rests on the shape of the map alone. Use 30 s or more if you can."
+            f"The ICA was fitted on channels of type {kinds} and on no EEG channel; fit it with "
+            'picks="eeg" to find blinks.'
         )
 
 
-def _check_volts(data):
-    """Warn where the data do not look like EEG in volts, and tell whether they do."""
-    n = max(1, data.shape[1] // 64)
-    blocks = data[:, : data.shape[1] // n * n].reshape(len(data), -1, n)
-    blocks = np.abs(blocks - np.median(blocks, axis=2, keepdims=True))
-    size = float(np.median(np.median(blocks, axis=(1, 2))))
-    if size == 0 or 1e-7 < size < 1e-2:
-        return True
-    warn(
-        f"The median amplitude of the EEG is {size:.2g} V, far from the usual 1e-6 to 1e-3 V; "
-        "are the data in microvolts? Scale them to volts, for instance by "
-        "raw.apply_function(lambda x: x * 1e-6)."
-    )
-    return False
-
-
-def eog_names(info, by_name=False):
+def eog_names(info: Info, by_name: bool = False) -> list[str]:
     """Return the EOG channels that are not bad: by type, else by name if asked."""
     names = info["ch_names"]
     eog = [names[k] for k in mne.pick_types(info, meg=False, eog=True)]

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from mne_otica.artifacts import _events as ev
 from mne_otica.artifacts._eyes import eye_map, frontal_channels, has_front
 from mne_otica.artifacts._maps import event_maps, focality, frontality, same_map
 from mne_otica.artifacts._model import figures_of, score_of, weigh
-from mne_otica.artifacts._signals import eog_names
+from mne_otica.artifacts._signals import Prepared, Signals, eog_names
+
+if TYPE_CHECKING:
+    from mne import Info
 
 
-def blink_sources(info, signals, ch_name):
+class Times(NamedTuple):
+    """Peaks at the low rate, where they were seen, and how sure it is that they are blinks."""
+
+    score: float
+    names: list[str]
+    polarity: int
+    peaks: NDArray[np.float64]
+
+
+def blink_sources(
+    info: Info, signals: Signals, ch_name: str | Sequence[str] | None
+) -> dict[str, list[list[int]]]:
     """Return the sources to try in turn: a name, and groups of signals to look at."""
     names = signals.names
     if ch_name is not None:
@@ -31,34 +49,35 @@ def blink_sources(info, signals, ch_name):
     return sources
 
 
-def best_group(info, signals, groups):
-    """Return score, names, polarity and peaks of the group that shows blinks best."""
+def best_group(info: Info, signals: Signals, groups: list[list[int]]) -> Times:
+    """Return the times of the group that shows blinks best."""
     prepared = signals.prepared
     expected, _ = eye_map(info, signals.names)
     if not has_front(expected):
         expected = np.full(len(signals.names), np.nan)
-    scales = np.array([ev.robust_scale(row[prepared.good]) for row in prepared.band])
     best = None
     for group in groups:
-        score, found = _events(signals, prepared.middle(group), expected, scales)
+        score, found = _events(signals, prepared.middle(group), expected)
         # The first group is the most robust; another has to be clearly better.
-        if best is None or score > best[0] + 0.05:
+        if best is None or score > best.score + 0.05:
             names = [signals.names[j] for j in group]
-            best = score, names, found.polarity, found.typical_peaks
+            best = Times(score, names, found.polarity, found.typical_peaks)
     return best
 
 
-def with_one_map(signals, peaks):
+def with_one_map(signals: Signals, peaks: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the peaks at which the channels show the map of most of them."""
     if len(signals.names) < 4 or len(peaks) < 3:
         return peaks
     prepared = signals.prepared
-    scales = np.array([ev.robust_scale(row[prepared.good]) for row in prepared.band])
-    return peaks[same_map(event_maps(prepared, peaks), scales)]
+    return peaks[same_map(event_maps(prepared, peaks), prepared.noise)]
 
 
-def _events(signals, one, expected, scales):
+def _events(
+    signals: Signals, one: Prepared, expected: NDArray[np.float64]
+) -> tuple[float, ev.Evidence]:
     """Return the score and the evidence of one prepared signal."""
+    scales = signals.prepared.noise
     found = ev.evidence(one, 0)
     maps = event_maps(signals.prepared, found.peaks)
     if found.n_events and len(maps) >= 4:

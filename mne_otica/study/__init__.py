@@ -14,7 +14,7 @@ from mne.utils import logger, verbose
 
 from mne_otica import __version__
 from mne_otica._checks import _check_option, _validate_flag, _validate_number, _validate_type
-from mne_otica._filtered import check_band
+from mne_otica._recording import check_band
 from mne_otica.ica import ICA
 from mne_otica.study import _storage as files
 from mne_otica.study._inputs import find_bids, find_files, group

@@ -15,7 +15,7 @@ import numpy as np
 from mne.utils import logger
 
 from mne_otica import __version__, cleaning, evaluation
-from mne_otica._filtered import filtered_copy
+from mne_otica._recording import filtered_copy
 from mne_otica.artifacts import BlinkCandidate, BlinkScores, locate_blinks
 from mne_otica.solver._whitening import Channels
 from mne_otica.study import _storage as files

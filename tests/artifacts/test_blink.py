@@ -120,10 +120,10 @@ def test_a_component_that_someone_labelled_is_believed(blinking):
     raw, ica = without_places(sim.raw, ica)
     del ica.labels_["blink"]
     times = locate_blinks(raw, ica=ica)
-    assert times.channels == [f"component {indices[0]}"]
+    assert times.channels == [f"ICA{indices[0]:03d}"]
     ica.labels_["blink"] = [doubtful]
     times = locate_blinks(raw, ica=ica)
-    assert (times.source, times.channels) == ("component", [f"component {doubtful}"])
+    assert (times.source, times.channels) == ("component", [f"ICA{doubtful:03d}"])
     assert times.score == 0.5
     assert len(times.events) == scores.rows[-1].events
     # Where no component was found to blink, the channels are asked.

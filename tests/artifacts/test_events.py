@@ -6,6 +6,7 @@ from mne_otica.artifacts import _events as ev
 from mne_otica.artifacts._eyes import eye_fields, eye_map, frontal_channels
 from mne_otica.artifacts._maps import eye_share, focality, frontality
 from mne_otica.artifacts._model import explain, figures_of, score_of, weigh
+from mne_otica.artifacts._signals import prepare
 
 SFREQ = 250.0
 DURATION = 120
@@ -34,7 +35,7 @@ def recording(shapes, times, seed=0, noise=1.0):
 
 
 def judge(signal):
-    prepared = ev.prepare(signal[np.newaxis], SFREQ)
+    prepared = prepare(signal[np.newaxis], SFREQ)
     found = ev.evidence(prepared, 0)
     figures = figures_of(found, prepared.duration)
     points = weigh(figures)
@@ -84,7 +85,7 @@ def test_what_moves_along_with_blinks_is_told_from_what_does_not():
     blinks = recording(20 * pulse(0.11, 0.22), TIMES)
     turns = recording(15 * np.gradient(pulse(0.2, 0.3)) * 25, TIMES + 0.05, seed=1)
     other = recording(20 * pulse(0.11, 0.22), (TIMES + 40) % (DURATION - 6) + 3, seed=2)
-    prepared = ev.prepare(np.array([blinks, turns, other]), SFREQ)
+    prepared = prepare(np.array([blinks, turns, other]), SFREQ)
     peaks = [np.round(ev.evidence(prepared, k).peaks).astype(int) for k in range(3)]
     turning, blinking = (ev.along(prepared, k, peaks[k], peaks[0]) for k in (1, 2))
     assert turning["coincidence"] > 0.9
@@ -173,7 +174,7 @@ def test_bad_spans_hold_no_events_and_leave_no_edges():
     bad = np.zeros(signal.size, bool)
     bad[5000:12000] = True
     signal[bad] += 1e4
-    prepared = ev.prepare(signal[np.newaxis], SFREQ, bad)
+    prepared = prepare(signal[np.newaxis], SFREQ, bad)
     found = ev.evidence(prepared, 0)
     at = prepared.to_input(found.peaks)
     assert not bad[at].any()

@@ -1,17 +1,25 @@
-"""The copy of a recording that ICA is fitted on."""
+"""How a recording is read: which samples can be used, and the copy that ICA is fitted on."""
+
+from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import mne
 import numpy as np
 from mne.utils import logger
+from numpy.typing import NDArray
 
-from mne_otica._checks import _validate_number
+from mne_otica._checks import _annotations_starts_stops, _validate_number
+
+if TYPE_CHECKING:
+    from mne.io import BaseRaw
 
 
 @contextmanager
-def quiet():
+def quiet() -> Iterator[None]:
     """Silence the messages of a stage, but neither its warnings nor its progress bar.
 
     A bar looks at the level that the user has chosen, so this is left as it is.
@@ -23,11 +31,11 @@ def quiet():
         logger.removeFilter(_is_warning)
 
 
-def _is_warning(record):
+def _is_warning(record: logging.LogRecord) -> bool:
     return record.levelno >= logging.WARNING
 
 
-def filtered_copy(raw, l_freq, h_freq):
+def filtered_copy(raw: BaseRaw, l_freq: float | None, h_freq: float | None) -> BaseRaw:
     """Return the good EEG channels in the band to fit on, with NaN spans marked as bad."""
     check_band(l_freq, h_freq)
     picks = mne.pick_types(raw.info, eeg=True, exclude="bads")
@@ -38,10 +46,10 @@ def filtered_copy(raw, l_freq, h_freq):
             f"{len(raw.info['bads'])} are marked bad. At least 2 are needed; set the channel "
             "types, or unmark some."
         )
-    data = raw.get_data(picks)
-    broken = broken_samples(data)
-    data[:, broken] = 0.0  # a filter would spread them over the recording
     info = mne.pick_info(raw.info, picks)
+    data = raw.get_data(picks)
+    broken = broken_samples(data, info.ch_names)
+    data[:, broken] = 0.0  # a filter would spread them over the recording
     copy = mne.io.RawArray(data, info, first_samp=raw.first_samp, verbose="error")
     copy.set_annotations(raw.annotations, verbose="error")
     _annotate(copy, broken)
@@ -57,7 +65,7 @@ def filtered_copy(raw, l_freq, h_freq):
     return copy
 
 
-def check_band(l_freq, h_freq):
+def check_band(l_freq: float | None, h_freq: float | None) -> None:
     """Raise unless these are the limits of a band, either of them open."""
     for name, limit in (("l_freq", l_freq), ("h_freq", h_freq)):
         if limit is not None:
@@ -70,12 +78,31 @@ def check_band(l_freq, h_freq):
         )
 
 
-def broken_samples(data):
-    """Return which samples are not finite in any channel."""
-    return ~np.isfinite(data.sum(axis=0))
+def annotated_bad(raw: BaseRaw) -> NDArray[np.bool_]:
+    """Return which samples lie in spans annotated as bad."""
+    bad = np.zeros(raw.n_times, bool)
+    for onset, end in zip(*_annotations_starts_stops(raw, ["BAD"]), strict=True):
+        bad[onset:end] = True
+    return bad
 
 
-def _annotate(raw, broken):
+def broken_samples(data: NDArray[np.float64], ch_names: list[str]) -> NDArray[np.bool_]:
+    """Return which samples are not finite in any channel; raise if a channel has no finite one."""
+    with np.errstate(invalid="ignore"):
+        broken = ~np.isfinite(data.sum(axis=0))
+    if broken.all() and broken.size:
+        lost = [
+            name for name, row in zip(ch_names, data, strict=True) if not np.isfinite(row).any()
+        ]
+        if lost:
+            raise ValueError(
+                f"{', '.join(lost)} has no finite value, only NaN or infinity; mark it as bad, "
+                f"for instance raw.info['bads'] += {lost}."
+            )
+    return broken
+
+
+def _annotate(raw: BaseRaw, broken: NDArray[np.bool_]) -> None:
     """Mark these samples as bad."""
     edges = np.flatnonzero(np.diff(np.r_[False, broken, False].astype(int)))
     sfreq = raw.info["sfreq"]
