@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,8 @@ import numpy as np
 from mne.utils import logger
 from numpy.typing import NDArray
 
-import mne_otica
 from mne_otica._docs import fill_doc
-from mne_otica._recording import filtered_copy, quiet
+from mne_otica._recording import quiet
 from mne_otica.artifacts import BlinkScores, BlinkTimes
 from mne_otica.evaluation import Preservation, RMSReduction
 from mne_otica.ica import ICA, maps_in_volts
@@ -35,14 +35,16 @@ class Cleaned:
         A copy of the recording, cleaned; untouched unless ``status`` is ``"ok"``.
     ica : instance of ICA
         The fitted ICA; its ``exclude`` holds the components removed.
-    events : instance of BlinkTimes
-        When the subject blinked, and which channels told.
+    events : ndarray, shape (n_events, 3)
+        MNE events at the blinks; they can be passed to :class:`mne.Epochs`.
+    blinks : instance of BlinkTimes
+        The same with the channels that they were found in.
     scores : instance of BlinkScores
         The evidence for each component.
     benefit : instance of RMSReduction | None
         How much of the blinks went; None where nothing was removed.
     harm : instance of Preservation | None
-        What changed elsewhere; None where nothing was removed.
+        What was taken out away from blinks; None where nothing was removed.
     removed : ndarray, shape (n_removed, n_times)
         The time courses of the components removed, from the recording as it was passed.
     settings : dict
@@ -57,7 +59,8 @@ class Cleaned:
 
     raw: BaseRaw
     ica: ICA
-    events: BlinkTimes
+    events: NDArray[np.int64]
+    blinks: BlinkTimes
     scores: BlinkScores
     benefit: RMSReduction | None
     harm: Preservation | None
@@ -66,6 +69,10 @@ class Cleaned:
     versions: dict[str, str]
     verdict: str
     status: str
+    # The EEG before cleaning and what was taken out, both in the band of the fit: the figures
+    # are drawn from them, so that nothing has to be filtered again.
+    _filtered: BaseRaw
+    _taken: NDArray[np.float64]
 
     def filtered(self) -> BaseRaw:
         """Return the EEG as the ICA was fitted on it, blinks and all.
@@ -75,15 +82,30 @@ class Cleaned:
         raw : instance of Raw
             The good EEG channels before cleaning, filtered.
         """
-        raw = self.raw.copy().load_data(verbose="error")
-        if self.ica.exclude:
-            picks = [raw.ch_names.index(name) for name in self.ica.ch_names]
-            raw._data[picks] += maps_in_volts(self.ica)[:, self.ica.exclude] @ self.removed
-        with quiet():
-            return filtered_copy(raw, self.settings["l_freq"], self.settings["h_freq"])
+        return self._filtered.copy()
 
-    # Figures and reports are drawn from this class, so their modules lie above this one. The
-    # next two methods call them the way a user does, by the public names of the package.
+    def before_and_after(
+        self, ch_names: Sequence[str] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return channels in the band of the fit, before and after cleaning.
+
+        Parameters
+        ----------
+        ch_names : sequence of str | None
+            The channels; None takes all that were cleaned.
+
+        Returns
+        -------
+        before, after : ndarray, shape (n_channels, n_times)
+            In volts.
+        """
+        names = self._filtered.ch_names if ch_names is None else ch_names
+        picks = [self._filtered.ch_names.index(name) for name in names]
+        before = self._filtered.get_data(picks)
+        return before, before - maps_in_volts(self.ica)[picks][:, self.ica.exclude] @ self._taken
+
+    # Figures and reports are drawn from this class, so their modules lie above this one, and
+    # the next two methods import them when they are called, as MNE's do.
 
     @fill_doc
     def plot(self, *, show: bool = True) -> Figure:
@@ -98,22 +120,27 @@ class Cleaned:
         figure : instance of Figure
             The figure.
         """
-        return mne_otica.viz.plot_cleaned(self, show=show)
+        from mne_otica import viz
 
-    def report(self, *, title: str = "Eye blinks") -> mne.Report:
+        return viz.plot_cleaned(self, show=show)
+
+    def report(self, *, title: str | None = None) -> mne.Report:
         """Make a report of three figures and one table.
 
         Parameters
         ----------
-        title : str
-            The title of the report.
+        title : str | None
+            The title of the report; None is the name of the recording.
 
         Returns
         -------
         report : instance of Report
             The report; save it or add to it.
         """
-        return mne_otica.add_blink_report(mne.Report(title=title, verbose="error"), self)
+        from mne_otica.report import add_blink_report
+
+        title = f"{self.name}: eye blinks" if title is None else title
+        return add_blink_report(mne.Report(title=title, verbose="error"), self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all but the recordings and the matrices, for JSON.
@@ -130,9 +157,9 @@ class Cleaned:
             "settings": self.settings,
             "versions": self.versions,
             "blinks": {
-                "source": self.events.source,
-                "channels": self.events.channels,
-                "samples": self.events.events[:, 0].tolist(),
+                "source": self.blinks.source,
+                "channels": self.blinks.channels,
+                "samples": self.events[:, 0].tolist(),
             },
             "scores": self.scores.to_dict(),
             "benefit": None if self.benefit is None else self.benefit.to_dict(),
@@ -154,7 +181,7 @@ class Cleaned:
         paths : dict
             The files: ``"raw"``, ``"ica"``, ``"sidecar"`` and ``"report"``.
         """
-        folder, stem = Path(folder), _stem(self.raw)
+        folder, stem = Path(folder), self.name
         paths = {
             "raw": folder / f"{stem}_clean_raw.fif",
             "ica": folder / f"{stem}_blink-ica.fif",
@@ -186,30 +213,49 @@ class Cleaned:
         """
         removed = [self.ica._ica_names[index] for index in self.ica.exclude]
         rows = [
-            ("Blinks", f"{len(self.events.events)} from {self._source()}"),
+            ("Blinks", self._told_by()),
             ("Components removed", ", ".join(removed) or "none"),
             ("Components fitted", f"{self.ica.n_components_} by {self.ica.method}"),
         ]
         if self.benefit is None or self.harm is None:
             return rows
-        names, (low, high) = self.benefit.most_affected(), self.benefit.interval
-        interval = "" if np.isnan(low) else f" ({low:.0%} to {high:.0%} over blinks)"
-        bands = ", ".join(f"{name} {change:+.1%}" for name, change in self.harm.band_power.items())
+        benefit, harm = self.benefit, self.harm
+        names = benefit.most_affected()
+        taken = ", ".join(f"{name} {share:.1%}" for name, share in harm.taken_out_per_band.items())
+        power = ", ".join(f"{name} {change:+.1%}" for name, change in harm.band_power.items())
         return [
             *rows,
-            (f"Reduction at {', '.join(names)}", f"{self.benefit.over(names):.0%}"),
-            ("Reduction, all channels", f"{self.benefit.overall:.0%}{interval}"),
-            ("Change of RMS without blinks", f"{self.harm.rms_change:+.1%}"),
-            ("Correlation without blinks", f"{self.harm.correlation:.3f}"),
-            ("Change of power without blinks", bands),
-            ("Rank", f"{self.harm.rank_before} before, {self.harm.rank_after} after"),
+            (
+                f"Reduction of the average blink at {', '.join(names)}",
+                f"{benefit.average:.0%}{_over_blinks(benefit.average_interval)}",
+            ),
+            ("Reduction of the RMS at blinks there", f"{benefit.over(names):.0%}"),
+            (
+                "Reduction of the RMS at blinks, all channels",
+                f"{benefit.overall:.0%}{_over_blinks(benefit.interval)}",
+            ),
+            ("Taken out away from blinks", f"{harm.taken_out:.1%} of the signal ({taken})"),
+            ("Change of power away from blinks", power),
+            ("Rank", f"{harm.rank_before} before, {harm.rank_after} after"),
         ]
 
-    def _source(self):
-        names = self.events.channels
+    @property
+    def name(self) -> str:
+        """The name of the recording, without what formats add to it."""
+        source = self.raw.filenames[0] if self.raw.filenames else None
+        stem = "" if source is None else Path(source).name.split(".")[0]
+        return stem.removesuffix("_raw").removesuffix("-raw") or "recording"
+
+    def _told_by(self) -> str:
+        """Say how many blinks there are, and where they were seen."""
+        names = self.blinks.channels
+        if not names:
+            return "none"
         told = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
         circular = " (the component itself, so the reduction flatters)"
-        return (told or "no channel") + (circular if self.events.source == "component" else "")
+        return f"{len(self.events)} from {told}" + (
+            circular if self.blinks.source == "component" else ""
+        )
 
     def __repr__(self) -> str:
         return f"<Cleaned | {self.status}: {self.verdict}>"
@@ -227,12 +273,6 @@ class Cleaned:
         )
 
 
-def _stem(raw):
-    """Return the name of the recording without what formats add to it."""
-    source = raw.filenames[0] if raw.filenames else None
-    if source is None:
-        return "recording"
-    stem = Path(source).name.split(".")[0]
-    for ending in ("_raw", "-raw"):
-        stem = stem.removesuffix(ending)
-    return stem or "recording"
+def _over_blinks(interval: tuple[float, float]) -> str:
+    low, high = interval
+    return "" if np.isnan(low) else f" ({low:.0%} to {high:.0%} over blinks)"

@@ -1,5 +1,6 @@
 """Descriptions of parameters that several functions share, in the manner of MNE."""
 
+from collections.abc import Callable
 from inspect import cleandoc
 
 _SHARED = {
@@ -35,14 +36,14 @@ show : bool
 class _Entries(dict):
     """Leaves the keys of MNE, such as ``verbose``, to MNE's own decorators."""
 
-    def __missing__(self, name):
+    def __missing__(self, name: str) -> str:
         return f"%({name})s"
 
 
 _ENTRIES = _Entries((name, text.strip()) for name, text in _SHARED.items())
 
 
-def fill_doc(function):
+def fill_doc(function: Callable) -> Callable:
     """Put the shared descriptions into a docstring; below ``@verbose`` where there is one."""
     function.__doc__ = cleandoc(function.__doc__) % _ENTRIES
     return function

@@ -53,16 +53,20 @@ def filtered_copy(raw: BaseRaw, l_freq: float | None, h_freq: float | None) -> B
     copy = mne.io.RawArray(data, info, first_samp=raw.first_samp, verbose="error")
     copy.set_annotations(raw.annotations, verbose="error")
     _annotate(copy, broken)
-    nyquist = raw.info["sfreq"] / 2
-    if h_freq is not None and h_freq >= nyquist:
-        h_freq = None
-    with quiet():
-        copy.filter(l_freq, h_freq)
+    band_pass(copy, l_freq, h_freq)
     logger.info(
         f"Filter: a copy of {len(picks)} EEG channels, {raw.times[-1]:.0f} s, {l_freq} to "
         f"{h_freq} Hz."
     )
     return copy
+
+
+def band_pass(raw: BaseRaw, l_freq: float | None, h_freq: float | None) -> BaseRaw:
+    """Filter a loaded recording in place; an upper limit that it cannot have is left open."""
+    if h_freq is not None and h_freq >= raw.info["sfreq"] / 2:
+        h_freq = None
+    with quiet():
+        return raw.filter(l_freq, h_freq)
 
 
 def check_band(l_freq: float | None, h_freq: float | None) -> None:

@@ -1,15 +1,22 @@
-"""Two recordings that match, and the windows in them: round blinks, and away from blinks."""
+"""A recording before and after cleaning, and the windows in it: at events, and away from them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import mne
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from mne_otica._checks import _picks_to_idx, _validate_flag, _validate_number, _validate_type
 from mne_otica._recording import annotated_bad
+
+if TYPE_CHECKING:
+    from mne.io import BaseRaw
+
+HALF_WINDOW = 0.25  # s on either side of an event in which the benefit is measured
 
 
 @dataclass(frozen=True)
@@ -23,36 +30,49 @@ class Pair:
     first_samp: int
 
     @classmethod
-    def of(cls, before, after, picks, reject):
+    def of(
+        cls, before: BaseRaw, after: BaseRaw, picks: str | Sequence | None, reject: bool
+    ) -> Pair:
+        """Read both recordings."""
         _validate_type(before, mne.io.BaseRaw, "before", "Raw")
         _validate_type(after, mne.io.BaseRaw, "after", "Raw")
         _validate_flag(reject, "reject_by_annotation")
         _check_match(before, after)
         chosen = _picks_to_idx(before.info, "eeg" if picks is None else picks)
-        bad = annotated_bad(before) if reject else np.zeros(before.n_times, bool)
-        data = before.get_data(chosen), after.get_data(chosen)
-        info = mne.pick_info(before.info, chosen)
-        broken = ~np.isfinite(data[0].sum(axis=0) + data[1].sum(axis=0))
-        return cls(*data, bad | broken, info, before.first_samp)
+        return cls.of_arrays(
+            before, before.get_data(chosen), after.get_data(chosen), chosen, reject
+        )
+
+    @classmethod
+    def of_arrays(
+        cls,
+        raw: BaseRaw,
+        before: NDArray[np.float64],
+        after: NDArray[np.float64],
+        picks: ArrayLike,
+        reject: bool,
+    ) -> Pair:
+        """Put together the picked channels of a recording and what cleaning made of them."""
+        bad = annotated_bad(raw) if reject else np.zeros(raw.n_times, bool)
+        with np.errstate(invalid="ignore"):
+            broken = ~np.isfinite(before.sum(axis=0) + after.sum(axis=0))
+        info = mne.pick_info(raw.info, picks)
+        return cls(before, after, bad | broken, info, raw.first_samp)
 
     @property
-    def data(self):
-        return self.before, self.after
-
-    @property
-    def n_times(self):
+    def n_times(self) -> int:
         return self.before.shape[1]
 
     @property
-    def sfreq(self):
+    def sfreq(self) -> float:
         return self.info["sfreq"]
 
     @property
-    def ch_names(self):
+    def ch_names(self) -> list[str]:
         return list(self.info["ch_names"])
 
 
-def _check_match(before, after):
+def _check_match(before: BaseRaw, after: BaseRaw) -> None:
     """Refuse recordings that are not of the same samples and channels."""
     if before.ch_names != after.ch_names:
         odd = sorted(set(before.ch_names) ^ set(after.ch_names))
@@ -72,90 +92,103 @@ def _check_match(before, after):
             )
 
 
-def windows(pair, events, tmin, tmax):
-    """Return the events as samples from 0, and the bounds of the window around them."""
+def event_samples(events: ArrayLike, first_samp: int, n_times: int) -> NDArray[np.int64]:
+    """Return MNE events as samples that count from 0; raise if any is outside the recording."""
     events = np.asarray(events)
     if events.ndim != 2 or events.shape[1] != 3:
         raise ValueError(
             f"events must have the shape (n_events, 3), got {events.shape}; pass an MNE events "
             "array, for instance of mne_otica.find_blink_events(raw)."
         )
+    samples = events[:, 0].astype(np.int64) - first_samp
+    outside = (samples < 0) | (samples >= n_times)
+    if outside.any():
+        raise ValueError(
+            f"{outside.sum()} of {len(samples)} events are outside the recording, whose samples "
+            f"run from {first_samp} to {first_samp + n_times - 1} (first: "
+            f"{events[outside][0, 0]}); MNE's events count from raw.first_samp on."
+        )
+    return samples
+
+
+def window_bounds(tmin: float, tmax: float, sfreq: float) -> tuple[int, int]:
+    """Return the window round an event in samples, its end excluded."""
     _validate_number(tmin, "tmin")
     _validate_number(tmax, "tmax")
-    start, stop = (int(round(limit * pair.sfreq)) for limit in (tmin, tmax))
+    start, stop = (int(round(limit * sfreq)) for limit in (tmin, tmax))
     if stop - start < 2:
         raise ValueError(
             f"The window from tmin ({tmin}) to tmax ({tmax}) holds {max(0, stop - start)} "
             "samples; pass a tmax that is larger."
         )
-    samples = events[:, 0].astype(np.int64) - pair.first_samp
-    outside = (samples < 0) | (samples >= pair.n_times)
-    if outside.any():
-        last = pair.first_samp + pair.n_times - 1
-        raise ValueError(
-            f"{outside.sum()} of {len(samples)} events are outside the recording, whose samples "
-            f"run from {pair.first_samp} to {last} (first: {events[outside][0, 0]}); MNE's events "
-            "count from raw.first_samp on."
-        )
-    return samples, start, stop
+    return start, stop
 
 
-def free_samples(pair, samples, start, stop, margin):
-    """Return which samples are good and away from the windows of blinks."""
-    start, stop = start - int(margin * pair.sfreq), stop + int(margin * pair.sfreq)
+class Whole(NamedTuple):
+    """Events whose windows are whole, and how many are not."""
+
+    used: NDArray[np.int64]
+    n_edge: int
+    n_bad: int
+
+
+def whole_windows(
+    samples: NDArray[np.int64], bad: NDArray[np.bool_], bounds: tuple[int, int]
+) -> Whole:
+    """Return the events whose windows neither the edges of the recording nor bad samples cut."""
+    start, stop = bounds
+    inside = samples[(samples + start >= 0) & (samples + stop <= bad.size)]
+    n_bad_until = np.r_[0, np.cumsum(bad)]
+    used = inside[n_bad_until[inside + stop] == n_bad_until[inside + start]]
+    return Whole(used, len(samples) - len(inside), len(inside) - len(used))
+
+
+def free_samples(
+    pair: Pair, samples: NDArray[np.int64], bounds: tuple[int, int], margin: float
+) -> NDArray[np.bool_]:
+    """Return which samples are good and away from the windows of events."""
+    reach = int(margin * pair.sfreq)
     free = ~pair.bad
     for sample in samples:
-        free[max(0, sample + start) : max(0, sample + stop)] = False
+        free[max(0, sample + bounds[0] - reach) : max(0, sample + bounds[1] + reach)] = False
     return free
 
 
-def draw(free, length, n_windows, rng):
-    """Return the starts of up to n_windows windows that are free and do not overlap."""
-    n_free = np.convolve(free, np.ones(length, int), mode="valid") if len(free) >= length else []
-    valid = np.asarray(n_free) == length
-    starts = []
-    for _ in range(n_windows):
-        candidates = np.flatnonzero(valid)
-        if not len(candidates):
-            break
-        starts.append(rng.choice(candidates))
-        valid[max(0, starts[-1] - length + 1) : starts[-1] + length] = False
-    return np.sort(np.array(starts, dtype=np.int64))
-
-
-def spectrum_without(raw, events, margin):
-    """Return the spectrum of the EEG away from the events, as the band power is measured."""
-    pair = Pair.of(raw, raw, None, True)
-    samples, start, stop = windows(pair, events, -0.25, 0.25)
-    return spectrum(pair.before, pair.sfreq, free_samples(pair, samples, start, stop, margin))
-
-
-def spectrum(data, sfreq, free):
-    """Return frequencies and power of the stretches of two seconds that are free."""
+def free_stretches(
+    arrays: Sequence[NDArray[np.float64]], sfreq: float, free: NDArray[np.bool_]
+) -> tuple[list[NDArray[np.float64]], int]:
+    """Return the stretches of two seconds that are free, side by side, and their length."""
     # A shorter stretch is taken where there is none of two seconds.
     for seconds in (2.0, 1.0, 0.5):
         length = int(seconds * sfreq)
         starts = _tiles(free, length)
         if len(starts):
-            break
-    else:
-        return np.zeros(0), np.zeros((len(data), 0))
+            at = (np.array(starts)[:, np.newaxis] + np.arange(length)).ravel()
+            return [data[:, at] for data in arrays], length
+    return [data[:, :0] for data in arrays], 0
+
+
+def spectrum(
+    stretches: NDArray[np.float64], sfreq: float, length: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return frequencies and the mean power over channels of stretches of one length."""
+    if not length:
+        return np.zeros(0), np.zeros(0)
     # Welch's windows have the length of the stretches, so none lies across a joint.
-    joined = np.hstack([data[:, k : k + length] for k in starts])
     psd, freqs = mne.time_frequency.psd_array_welch(
-        joined, sfreq, n_fft=length, n_per_seg=length, n_overlap=0, verbose="error"
+        stretches, sfreq, n_fft=length, n_per_seg=length, n_overlap=0, verbose="error"
     )
-    return freqs, psd
+    return freqs, psd.mean(axis=0)
 
 
-def _tiles(free, length):
+def _tiles(free: NDArray[np.bool_], length: int) -> list[int]:
     """Return the starts of the stretches of this length that lie side by side and are free."""
     edges = np.flatnonzero(np.diff(np.r_[False, free, False].astype(int)))
     runs = zip(edges[::2], edges[1::2], strict=True)
     return [k for start, stop in runs for k in range(start, stop - length + 1, length)]
 
 
-def rank_of(data, info):
+def rank_of(data: NDArray[np.float64], info: mne.Info) -> int:
     """Return the rank over all channel types."""
     # What depends on each other does so in every sample; some of them are enough to tell.
     data = data[:, :: max(1, data.shape[1] // max(2000, 20 * len(data)))]

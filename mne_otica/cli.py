@@ -62,7 +62,7 @@ def _study(arguments: argparse.Namespace) -> int:
     return 1 if study.failed else 0
 
 
-def _add_study_options(parser, command):
+def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
     """Add the options of a stage, spelt as MNE and mne-bids-pipeline spell them."""
     add = parser.add_argument
     add("inputs", nargs="*", type=Path, metavar="FILE", help="recordings in any format of MNE's")

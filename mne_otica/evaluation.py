@@ -1,4 +1,4 @@
-"""How much of the blinks went, and what it cost elsewhere."""
+"""How much of the blinks went, and what was taken out where there were none."""
 
 from __future__ import annotations
 
@@ -9,10 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from mne.utils import logger, verbose
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
 
 from mne_otica._checks import RandomState, _check_option, _validate_type, as_generator, warn
 from mne_otica._docs import fill_doc
-from mne_otica._windows import Pair, draw, free_samples, rank_of, spectrum, windows
+from mne_otica._windows import (
+    HALF_WINDOW,
+    Pair,
+    event_samples,
+    free_samples,
+    free_stretches,
+    rank_of,
+    spectrum,
+    whole_windows,
+    window_bounds,
+)
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw
@@ -27,12 +38,13 @@ BANDS = {
     "gamma": (30.0, 45.0),
 }
 MOST_AFFECTED = 5  # channels that a blink is judged by: those far from the eyes hardly see it
-OVER_CLEANED = 0.05  # change of the RMS away from blinks that no blink explains
+OVER_CLEANED = 0.3  # share of the signal away from blinks; more is a component that is not one's
+_BASELINE = 0.25  # s before the window of an event that its average is measured from
 _N_BOOTSTRAP = 2000
 # Seconds to keep away from the window of a blink. A high-pass filter at 1 Hz mirrors each blink
 # for about a second on either side; less is kept only where blinks are too frequent for that.
 _MARGINS = (1.0, 0.5, 0.25)
-_MIN_WINDOWS = 20  # with fewer, what changes elsewhere is known too vaguely
+_ENOUGH = 20  # windows; with fewer, what is taken out away from blinks is known too vaguely
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +65,14 @@ class RMSReduction:
         The RMS in the windows, in volts or in standard deviations.
     blink_size : ndarray, shape (n_channels,)
         RMS of the average window before cleaning: how much of the blink a channel sees.
+    average : float
+        How much of the average over events went: 1 - RMS(after) / RMS(before) of the average
+        window, measured from the 250 ms before it, at the channels of `most_affected`. Brain
+        activity that is not locked to the blinks does not count in it.
+    average_interval : tuple of float
+        The 95 percent jackknife interval of ``average`` over events; NaN for one event.
+    average_per_channel : ndarray, shape (n_channels,)
+        ``average`` of each channel.
     ch_names : list of str
         The channels.
     samples : ndarray, shape (n_events,)
@@ -69,6 +89,9 @@ class RMSReduction:
     rms_before: NDArray[np.float64]
     rms_after: NDArray[np.float64]
     blink_size: NDArray[np.float64]
+    average: float
+    average_interval: tuple[float, float]
+    average_per_channel: NDArray[np.float64]
     ch_names: list[str]
     samples: NDArray[np.int64]
     n_edge: int
@@ -124,49 +147,58 @@ class RMSReduction:
 
 @dataclass(frozen=True, eq=False)
 class Preservation:
-    """What changed where there was no blink.
+    """What cleaning took out where there was no blink.
 
     Attributes
     ----------
+    taken_out : float
+        RMS(before - after) / RMS(before) away from blinks, pooled over channels: the harm.
+    taken_out_per_channel : ndarray, shape (n_channels,)
+        The same for each channel; NaN for a flat one.
+    taken_out_per_band : dict
+        The same for each frequency band.
+    sham : float | None
+        What the same procedure takes out when it is told of events that are not there; None
+        where it was not tried.
     rms_change : float
-        RMS(after) / RMS(before) - 1 in windows without blinks, pooled over channels.
-    difference : float
-        RMS(after - before) / RMS(before) there.
+        RMS(after) / RMS(before) - 1 away from blinks. Losses and gains cancel in it, so it is
+        no measure of the harm.
     correlation : float
         Median over channels of the correlation of before and after there.
-    per_channel : ndarray, shape (n_channels,)
-        ``rms_change`` of each channel.
-    variance_removed : float
-        1 - variance(after) / variance(before) of all samples without blinks.
     band_power : dict
         The relative change of the power of each band in the stretches without blinks.
+    freqs, power_before, power_after : ndarray, shape (n_freqs,)
+        The spectra that this comes from: frequencies, and the mean power over channels.
     rank_before, rank_after : int
         The rank of the channels.
     ch_names : list of str
         The channels.
-    n_windows : int
-        How many windows without blinks there were: as many as events, but at least 20, or as
-        many as there is room for.
+    seconds : float
+        How much of the recording is away from blinks and bad spans.
     margin : float
-        How far these are from the windows of blinks, in seconds.
+        How far this is from the windows of blinks, in seconds.
     """
 
+    taken_out: float
+    taken_out_per_channel: NDArray[np.float64]
+    taken_out_per_band: dict[str, float]
+    sham: float | None
     rms_change: float
-    difference: float
     correlation: float
-    per_channel: NDArray[np.float64]
-    variance_removed: float
     band_power: dict[str, float]
+    freqs: NDArray[np.float64]
+    power_before: NDArray[np.float64]
+    power_after: NDArray[np.float64]
     rank_before: int
     rank_after: int
     ch_names: list[str]
-    n_windows: int
+    seconds: float
     margin: float
 
     @property
     def over_cleaned(self) -> bool:
-        """Whether more went than blinks explain."""
-        return abs(self.rms_change) > OVER_CLEANED
+        """Whether more went than a blink component usually holds."""
+        return self.taken_out > OVER_CLEANED
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as numbers and lists, for JSON.
@@ -174,9 +206,12 @@ class Preservation:
         Returns
         -------
         figures : dict
-            All attributes.
+            All attributes but the spectra.
         """
-        return plain(asdict(self)) | {"over_cleaned": self.over_cleaned}
+        figures = plain(asdict(self)) | {"over_cleaned": bool(self.over_cleaned)}
+        for name in ("freqs", "power_before", "power_after"):
+            del figures[name]
+        return figures
 
 
 @verbose
@@ -186,8 +221,8 @@ def rms_reduction(
     after: BaseRaw,
     events: ArrayLike,
     *,
-    tmin: float = -0.25,
-    tmax: float = 0.25,
+    tmin: float = -HALF_WINDOW,
+    tmax: float = HALF_WINDOW,
     picks: str | Sequence[str | int] | None = None,
     normalize: str | None = None,
     reject_by_annotation: bool = True,
@@ -211,7 +246,7 @@ def rms_reduction(
     reject_by_annotation : bool
         Whether to leave out windows that hold spans annotated as bad.
     random_state : int | instance of RandomState | instance of Generator | None
-        The seed of the interval; None is a fixed seed.
+        The seed of the intervals; None is a fixed seed.
     %(verbose)s
 
     Returns
@@ -223,44 +258,105 @@ def rms_reduction(
     -----
     The RMS is that of the signal as it is. Filter both recordings alike first if they have
     offsets or drifts, which would count as signal that did not go.
+
+    Brain activity that is left in the windows lowers ``overall``, so this figure rewards
+    taking it out. ``average`` does not: brain activity cancels in the average over blinks.
     """
     _check_option("normalize", normalize, ("zscore", None))
     pair = Pair.of(before, after, picks, reject_by_annotation)
-    samples, start, stop = windows(pair, events, tmin, tmax)
+    return benefit_of(pair, events, (tmin, tmax), normalize, as_generator(random_state))
+
+
+def benefit_of(
+    pair: Pair,
+    events: ArrayLike,
+    limits: tuple[float, float] = (-HALF_WINDOW, HALF_WINDOW),
+    normalize: str | None = None,
+    rng: np.random.Generator | None = None,
+) -> RMSReduction:
+    """Measure the benefit on arrays; see `rms_reduction`."""
+    rng = as_generator(None) if rng is None else rng
+    bounds = window_bounds(*limits, pair.sfreq)
+    samples = event_samples(events, pair.first_samp, pair.n_times)
     if not len(samples):
         raise ValueError("There are no events, so there is nothing to measure; pass at least one.")
-    inside = (samples + start >= 0) & (samples + stop <= pair.n_times)
-    whole = samples[inside]
-    used = np.array([k for k in whole if not pair.bad[k + start : k + stop].any()])
-    n_edge, n_bad = len(samples) - len(whole), len(whole) - len(used)
+    used, n_edge, n_bad = whole_windows(samples, pair.bad, bounds)
     if not len(used):
         raise ValueError(
             f"No window is left of {len(samples)} event(s): the edges of the recording cut "
             f"{n_edge}, and {n_bad} hold spans annotated as bad; pass a shorter window (now "
-            f"{tmin} to {tmax} s) or other events."
+            f"{limits[0]} to {limits[1]} s) or other events."
         )
     shift, scale = _scaling(pair.before, normalize)
-    cut = [[(x[:, k + start : k + stop] - shift) / scale for k in used] for x in pair.data]
-    # One sum of squares per event and channel holds all that is wanted below.
-    power = np.array([[np.mean(window**2, axis=1) for window in one] for one in cut])
+    at = used[:, np.newaxis] + np.arange(*bounds)
+    # Shape (before and after, n_events, n_channels, n_times in the window)
+    cut = np.array(
+        [
+            ((x[:, at] - shift[:, None]) / scale[:, None]).swapaxes(0, 1)
+            for x in (pair.before, pair.after)
+        ]
+    )
+    # One mean square per event and channel holds all but the averages.
+    power = np.mean(cut**2, axis=3)
+    blink_size = np.sqrt(np.mean(np.mean(cut[0], axis=0) ** 2, axis=1))
     result = RMSReduction(
         overall=_reduction(*power.sum(axis=(1, 2))),
-        interval=_interval(power.sum(axis=2), as_generator(random_state)),
+        interval=_interval(power.sum(axis=2), rng),
         per_event=_reduction(*power.sum(axis=2)),
         per_channel=_reduction(*power.sum(axis=1)),
         rms_before=np.sqrt(power[0].mean(axis=0)),
         rms_after=np.sqrt(power[1].mean(axis=0)),
-        blink_size=np.sqrt(np.mean(np.mean(cut[0], axis=0) ** 2, axis=1)),
+        blink_size=blink_size,
+        **_average_reduction(pair, cut * scale, used, bounds, blink_size),
         ch_names=pair.ch_names,
-        samples=used + before.first_samp,
+        samples=used + pair.first_samp,
         n_edge=n_edge,
         n_bad=n_bad,
     )
     logger.info(
         f"RMS round {len(used)} blinks reduced by {result.overall:.1%} over "
-        f"{len(pair.ch_names)} channels; {n_edge} cut by the edges, {n_bad} in bad spans."
+        f"{len(pair.ch_names)} channels, that of their average by {result.average:.1%} at the "
+        f"most affected; {n_edge} cut by the edges, {n_bad} in bad spans."
     )
     return result
+
+
+def _average_reduction(
+    pair: Pair,
+    cut: NDArray[np.float64],
+    used: NDArray[np.int64],
+    bounds: tuple[int, int],
+    blink_size: NDArray[np.float64],
+) -> dict[str, Any]:
+    """Return how much of the average over events went, measured from the baseline before it."""
+    start = max(bounds[0] - int(_BASELINE * pair.sfreq), -int(used.min()))
+    baseline = used[:, np.newaxis] + np.arange(start, max(bounds[0], start + 1))
+    levels = [np.nanmean(x[:, baseline], axis=2).T for x in (pair.before, pair.after)]
+    cut = cut - np.array(levels)[..., np.newaxis]
+    most = np.argsort(-blink_size)[:MOST_AFFECTED]
+    power = np.sum(np.mean(cut, axis=1) ** 2, axis=2)
+    average = _reduction(*power[:, most].sum(axis=1))
+    return dict(
+        average=average,
+        average_interval=_jackknife(average, cut[:, :, most]),
+        average_per_channel=_reduction(*power),
+    )
+
+
+def _jackknife(average: float, cut: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the 95 percent interval from what the average would be without each event.
+
+    Drawing events with replacement would not do: brain activity cancels less in the average
+    of fewer events, so every draw would leave more than the average of all.
+    """
+    n_events = cut.shape[1]
+    if n_events < 2:
+        return float("nan"), float("nan")
+    without = (cut.sum(axis=1, keepdims=True) - cut) / (n_events - 1)
+    values = _reduction(*np.sum(without**2, axis=(2, 3)))
+    error = np.sqrt((n_events - 1) * np.var(values))
+    reach = float(stats.t.ppf(0.975, n_events - 1) * error)
+    return average - reach, min(1.0, average + reach)
 
 
 @verbose
@@ -270,66 +366,83 @@ def preservation(
     after: BaseRaw,
     events: ArrayLike,
     *,
-    tmin: float = -0.25,
-    tmax: float = 0.25,
+    tmin: float = -HALF_WINDOW,
+    tmax: float = HALF_WINDOW,
     picks: str | Sequence[str | int] | None = None,
     reject_by_annotation: bool = True,
-    random_state: RandomState = None,
     verbose: bool | str | int | None = None,
 ) -> Preservation:
-    """Measure what changed where there was no blink.
+    """Measure what cleaning took out where there was no blink.
 
     Parameters
     ----------
     %(before_after)s
     events : array-like, shape (n_events, 3)
-        MNE events at the blinks. As many windows of the same length, but at least 20, are
-        drawn elsewhere.
+        MNE events at the blinks. All samples that are a second or more away from their
+        windows count, or nearer ones where blinks are so frequent that few are left.
     tmin, tmax : float
         The window round each event, in seconds.
     %(picks_eeg)s
     %(reject_spans)s
-    random_state : int | instance of RandomState | instance of Generator | None
-        The seed of the windows; None is a fixed seed.
     %(verbose)s
 
     Returns
     -------
     harm : instance of Preservation
-        Change of RMS, correlation, band power, variance and rank.
+        What was taken out, overall, per channel and per band; band power and rank.
     """
     pair = Pair.of(before, after, picks, reject_by_annotation)
-    samples, start, stop = windows(pair, events, tmin, tmax)
-    rng = as_generator(random_state)
+    return harm_of(pair, events, (tmin, tmax))
+
+
+def harm_of(
+    pair: Pair,
+    events: ArrayLike,
+    limits: tuple[float, float] = (-HALF_WINDOW, HALF_WINDOW),
+    sham: float | None = None,
+) -> Preservation:
+    """Measure the harm on arrays; see `preservation`."""
+    bounds = window_bounds(*limits, pair.sfreq)
+    samples = event_samples(events, pair.first_samp, pair.n_times)
+    enough = max(len(samples), _ENOUGH) * (bounds[1] - bounds[0])
     for margin in _MARGINS:
-        free = free_samples(pair, samples, start, stop, margin)
-        starts = draw(free, stop - start, max(len(samples), _MIN_WINDOWS), rng)
-        if len(starts) >= len(samples):
+        free = free_samples(pair, samples, bounds, margin)
+        if free.sum() >= enough:
             break
-    if len(starts) < len(samples):
+    else:
         warn(
-            f"Only {len(starts)} of {len(samples)} windows of {tmax - tmin:.2f} s are free of "
-            "blinks and bad spans; what changed there is known less well."
+            f"Only {free.sum() / pair.sfreq:.1f} s of the recording are away from its "
+            f"{len(samples)} blinks and bad spans; what was taken out there is known less well."
         )
-    at = (starts[:, np.newaxis] + np.arange(stop - start)).ravel()
-    one, other = (data[:, at] for data in pair.data)
-    power = np.array([np.sum(x**2, axis=1) for x in (one, other)])
+    before, after = pair.before[:, free], pair.after[:, free]
+    power = np.array([np.sum(x**2, axis=1) for x in (before, after, after - before)])
+    freqs, spectra = _spectra(pair, free)
     result = Preservation(
-        rms_change=-_reduction(*power.sum(axis=1)),
-        difference=1 - _reduction(power[0].sum(), np.sum((other - one) ** 2)),
-        correlation=_correlation(one, other),
-        per_channel=-_reduction(*power),
-        variance_removed=_variance_removed(pair, free),
-        band_power=_band_power_change(pair, free),
+        taken_out=_ratio(power[2].sum(), power[0].sum()),
+        taken_out_per_channel=_ratio(power[2], power[0]),
+        taken_out_per_band={
+            name: _ratio(*(_in_band(freqs, spectra[k], band) for k in (2, 0)))
+            for name, band in BANDS.items()
+        },
+        sham=sham,
+        rms_change=-_reduction(*power[:2].sum(axis=1)),
+        correlation=_correlation(before, after),
+        band_power={
+            name: _ratio(*(_in_band(freqs, spectra[k], band) for k in (1, 0))) ** 2 - 1
+            for name, band in BANDS.items()
+        },
+        freqs=freqs,
+        power_before=spectra[0],
+        power_after=spectra[1],
         rank_before=rank_of(pair.before, pair.info),
         rank_after=rank_of(pair.after, pair.info),
         ch_names=pair.ch_names,
-        n_windows=len(starts),
+        seconds=float(free.sum() / pair.sfreq),
         margin=margin,
     )
     logger.info(
-        f"RMS in {len(starts)} windows without blinks changed by {result.rms_change:+.1%}; rank "
-        f"{result.rank_before} before, {result.rank_after} after."
+        f"{result.taken_out:.1%} of the signal was taken out in {result.seconds:.0f} s away from "
+        f"blinks; rank {result.rank_before} before, {result.rank_after} after."
     )
     return result
 
@@ -347,46 +460,59 @@ def verdict(benefit: RMSReduction, harm: Preservation) -> str:
     Returns
     -------
     line : str
-        For instance "removed 93 % of the blink at the 5 channels that see it most, changed
-        1.8 % elsewhere".
+        For instance "removed 93 % of the average blink at the 5 channels that see it most,
+        and 1.8 % of the signal away from blinks".
     """
     _validate_type(benefit, RMSReduction, "benefit", "RMSReduction")
     _validate_type(harm, Preservation, "harm", "Preservation")
-    names = benefit.most_affected()
     line = (
-        f"removed {100 * benefit.over(names):.0f} % of the blink at the {len(names)} channels "
-        f"that see it most, changed {100 * abs(harm.rms_change):.1f} % elsewhere"
+        f"removed {100 * benefit.average:.0f} % of the average blink at the "
+        f"{len(benefit.most_affected())} channels that see it most, and "
+        f"{100 * harm.taken_out:.1f} % of the signal away from blinks"
     )
     return line + (": more than blinks explain" if harm.over_cleaned else "")
 
 
-def _scaling(data, normalize):
+def _scaling(
+    data: NDArray[np.float64], normalize: str | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the shift and the scale of each channel, as columns."""
     if normalize is None:
-        return 0.0, 1.0
+        return np.zeros((len(data), 1)), np.ones((len(data), 1))
     scale = np.nanstd(data, axis=1, keepdims=True)
     return np.nanmean(data, axis=1, keepdims=True), np.where(scale > 0, scale, 1.0)
 
 
-def _reduction(before, after):
+def _ratio(one: ArrayLike, other: ArrayLike) -> Any:
+    """Return the ratio of the RMS of two powers; NaN where the second is zero."""
+    one, other = np.asarray(one, float), np.asarray(other, float)
+    ratio = np.sqrt(np.divide(one, other, out=np.full(other.shape, np.nan), where=other > 0))
+    return ratio if ratio.ndim else float(ratio)
+
+
+def _reduction(before: ArrayLike, after: ArrayLike) -> Any:
     """Return 1 - RMS(after) / RMS(before) for powers; NaN where there was none."""
-    before, after = np.asarray(before), np.asarray(after)
-    ratio = np.divide(after, before, out=np.full(before.shape, np.nan), where=before > 0)
-    reduction = 1 - np.sqrt(ratio)
-    return reduction if reduction.ndim else float(reduction)
+    return 1 - _ratio(after, before)
 
 
-def _interval(power, rng):
+def _interval(power: NDArray[np.float64], rng: np.random.Generator) -> tuple[float, float]:
     """Return the bootstrap interval over events of powers of shape (2, n_events)."""
     n_events = power.shape[1]
     if n_events < 2:
         return float("nan"), float("nan")
     drawn = rng.integers(n_events, size=(_N_BOOTSTRAP, n_events))
-    reductions = _reduction(*power[:, drawn].sum(axis=2))
-    low, high = np.nanpercentile(reductions, [2.5, 97.5])
+    return _percentiles(_reduction(*power[:, drawn].sum(axis=2)))
+
+
+def _percentiles(values: NDArray[np.float64]) -> tuple[float, float]:
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return float("nan"), float("nan")
+    low, high = np.percentile(values, [2.5, 97.5])
     return float(low), float(high)
 
 
-def _correlation(one, other):
+def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
     """Return the median over channels of the correlation; NaN without samples."""
     if not one.shape[1]:
         return float("nan")
@@ -397,25 +523,22 @@ def _correlation(one, other):
     return float(np.median(each)) if len(each) else float("nan")
 
 
-def _variance_removed(pair, free):
-    if not free.any():
-        return float("nan")
-    before, after = (np.var(data[:, free], axis=1).sum() for data in pair.data)
-    return float(1 - after / before) if before > 0 else float("nan")
+def _spectra(
+    pair: Pair, free: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean spectra over channels of before, after and their difference."""
+    (before, after), length = free_stretches((pair.before, pair.after), pair.sfreq, free)
+    found = [spectrum(x, pair.sfreq, length) for x in (before, after, after - before)]
+    return found[0][0], np.array([power for _, power in found])
 
 
-def _band_power_change(pair, free):
-    """Return the relative change of the power of each band, pooled over channels."""
-    before, after = (spectrum(data, pair.sfreq, free) for data in pair.data)
-    change = {}
-    for name, (low, high) in BANDS.items():
-        inside = (before[0] >= low) & (before[0] < high)
-        power = [psd[:, inside].sum() for _, psd in (before, after)]
-        change[name] = float(power[1] / power[0] - 1) if power[0] > 0 else float("nan")
-    return change
+def _in_band(
+    freqs: NDArray[np.float64], psd: NDArray[np.float64], band: tuple[float, float]
+) -> float:
+    return psd[(freqs >= band[0]) & (freqs < band[1])].sum()
 
 
-def plain(value):
+def plain(value: Any) -> Any:
     """Return numbers, lists and dictionaries that JSON knows; NaN becomes None."""
     if isinstance(value, dict):
         return {name: plain(one) for name, one in value.items()}

@@ -6,6 +6,8 @@ methods of `_Hooks`, which stand in front of those of MNE and leave other method
 """
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any
@@ -58,7 +60,7 @@ class _Hooks:
     """
 
     @wraps(_STOCK["__init__"])
-    def __init__(self, n_components=None, **kwargs):
+    def __init__(self, n_components: int | float | None = None, **kwargs: Any) -> None:
         if kwargs.get("method") != METHOD:
             _STOCK["__init__"](self, n_components, **kwargs)
             return
@@ -73,7 +75,7 @@ class _Hooks:
         self.method = METHOD
 
     @wraps(_STOCK["fit"])
-    def fit(self, inst, *args, **kwargs):
+    def fit(self, inst: Any, *args: Any, **kwargs: Any) -> Any:
         if self.method != METHOD:
             return _STOCK["fit"](self, inst, *args, **kwargs)
         _STOCK["fit"](self, inst, *args, **kwargs)
@@ -83,7 +85,7 @@ class _Hooks:
         return self
 
     @wraps(_STOCK["_fit"])
-    def _fit(self, data, fit_type):
+    def _fit(self, data: NDArray, fit_type: str) -> None:
         if self.method != METHOD:
             return _STOCK["_fit"](self, data, fit_type)
         rng = getattr(self, "rng", None) if self.random_state is None else self.random_state
@@ -96,13 +98,13 @@ class _Hooks:
             raise
 
     @wraps(_STOCK["_reset"])
-    def _reset(self):
+    def _reset(self) -> None:
         _STOCK["_reset"](self)
-        for name in ("contrast_", "converged_", "_unsorted"):
+        for name in ("contrast_", "converged_", "rank_", "_unsorted"):
             self.__dict__.pop(name, None)
 
     @wraps(_STOCK["_update_ica_names"])
-    def _update_ica_names(self):
+    def _update_ica_names(self) -> None:
         _STOCK["_update_ica_names"](self)
         if self.method == METHOD and not hasattr(self, "unmixing_matrix_"):
             # This is where MNE's fit has done its PCA. It goes on to unmix by the methods it
@@ -110,16 +112,16 @@ class _Hooks:
             self.unmixing_matrix_ = np.eye(self.n_components_)
 
     @wraps(_STOCK["_get_picks"])
-    def _get_picks(self, inst):
-        if self.method == METHOD:
-            _check_channels(self, inst)
-        return _STOCK["_get_picks"](self, inst)
+    def _get_picks(self, inst: Any) -> Any:
+        with _channels_named(self, inst):
+            return _STOCK["_get_picks"](self, inst)
 
     @wraps(_STOCK["apply"])
-    def apply(self, inst, *args, **kwargs):
-        if self.method == METHOD:
-            _check_channels(self, inst)
-        return _STOCK["apply"](self, inst, *args, **kwargs)
+    def apply(self, inst: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.method == METHOD and self.current_fit == "unfitted":
+            raise RuntimeError("No fit available. Please fit ICA.")  # as MNE says elsewhere
+        with _channels_named(self, inst):
+            return _STOCK["apply"](self, inst, *args, **kwargs)
 
 
 @fill_doc
@@ -162,6 +164,8 @@ class ICA(_Hooks, _StockICA):
     contrast_ : ndarray, shape (n_components,)
         Squared Wasserstein distance of each component to the Gaussian, less what
         as many Gaussian samples would show: about zero for mere noise.
+    rank_ : int
+        The rank of the data that were fitted.
 
     Notes
     -----
@@ -171,7 +175,7 @@ class ICA(_Hooks, _StockICA):
     (:meth:`mne.preprocessing.ICA.get_components`) is positive.
 
     A saved file opens in MNE without this package, as an :class:`mne.preprocessing.ICA`;
-    ``converged_`` and ``contrast_`` are not part of it.
+    ``converged_``, ``contrast_`` and ``rank_`` are not part of it.
     """
 
     @verbose
@@ -267,6 +271,9 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
     channels = Channels(data)
     _check_constant(ica.info, channels)
     _check_rank(ica, channels)
+    choose = ica.__dict__.pop("n_components_for", None)
+    if choose is not None:
+        ica.n_components = choose(channels.rank, n_samples)
     stand_in = channels.stand_in()
     n_stand_in = stand_in.shape[1]
     _STOCK["_fit"](ica, stand_in, fit_type)
@@ -283,6 +290,7 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
     ica._update_mixing_matrix()
     ica._unsorted = ica.unmixing_matrix_
     ica.n_iter_, ica.converged_ = int(unmixing.n_iter), bool(unmixing.converged)
+    ica.rank_ = channels.rank
     ica.contrast_ = unmixing.contrast
 
 
@@ -379,23 +387,31 @@ def _rank_causes(info: "Info", channels: Channels) -> str:
     return "; ".join(causes)
 
 
-def _check_channels(ica: Any, inst: Any) -> None:
-    """Raise if the ICA is not fitted, or if channels it was fitted on are not there."""
-    if not isinstance(inst, mne.io.BaseRaw | mne.BaseEpochs | mne.Evoked):
-        return  # MNE has an error for it
-    if ica.current_fit == "unfitted":
-        raise RuntimeError("No fit available. Please fit ICA.")
-    missing = [name for name in ica.ch_names if name not in inst.ch_names]
-    if not missing:
-        return
+@contextmanager
+def _channels_named(ica: Any, inst: Any) -> Iterator[None]:
+    """Let MNE raise its own error for channels that are missing, and add which they are."""
+    try:
+        yield
+    except (RuntimeError, ValueError) as error:
+        hint = _mismatch(ica, inst) if ica.method == METHOD else None
+        if hint is None or hint in str(error):
+            raise
+        raise type(error)(f"{error} {hint}") from error
+
+
+def _mismatch(ica: Any, inst: Any) -> str | None:
+    """Say which channels are missing that the ICA was fitted on; None if none is."""
+    fitted, names = getattr(ica, "ch_names", None), getattr(inst, "ch_names", None)
+    if fitted is None or names is None or set(fitted) <= set(names):
+        return None
+    missing = [name for name in fitted if name not in names]
     types = set(ica.info.get_channel_types())
     extra = [
         name
-        for name, kind in zip(inst.ch_names, inst.get_channel_types(), strict=True)
-        if kind in types and name not in ica.ch_names
+        for name, kind in zip(names, inst.get_channel_types(), strict=True)
+        if kind in types and name not in fitted
     ]
-    raise RuntimeError(
-        f"{type(inst).__name__} does not match fitted data: {len(ica.ch_names)} channels fitted. "
+    return (
         f"Missing: {', '.join(missing)}. Extra, of the same types: {', '.join(extra) or 'none'}. "
         "Rename the channels, or fit ICA on those that both have."
     )

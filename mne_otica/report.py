@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import matplotlib.pyplot as plt
 import mne
 
@@ -49,7 +51,7 @@ def add_blink_report(
     return report
 
 
-def _figures(result):
+def _figures(result: Cleaned) -> dict[str, Callable]:
     if result.benefit is None:
         return {"best candidate": viz.plot_component}
     return {

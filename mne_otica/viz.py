@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import mne
 import numpy as np
+from matplotlib.patches import Circle
 from mne.viz.utils import plt_show
-from scipy.stats import kurtosis
+from numpy.typing import NDArray
 
 from mne_otica import evaluation
 from mne_otica._checks import _validate_number, _validate_type
 from mne_otica._docs import fill_doc
-from mne_otica._windows import spectrum_without
+from mne_otica.artifacts._eyes import fit_sphere
 from mne_otica.cleaning import Cleaned
+from mne_otica.ica import unmixing_in_volts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,10 +75,9 @@ def plot_blinks(
             squeeze=False,
         )
         axes = list(axes[0])
-    lines = _before_and_after(result)
     for name, ax in zip(names, axes, strict=True):
-        for raw, style, label in lines:
-            times, windows = _cut(raw, name, benefit.samples)
+        for data, style, label in _before_and_after(result, name):
+            times, windows = _cut(result, data, benefit.samples)
             ax.plot(times, windows[:_MOST_LINES].T, **(style | dict(linewidth=0.5, alpha=0.4)))
             ax.plot(times, windows.mean(axis=0), label=label, **(style | dict(linewidth=2.5)))
         ax.axvspan(-0.25, 0.25, color="0.93", zorder=0)
@@ -116,21 +118,21 @@ def plot_component(
     if axes is None:
         _, axes = plt.subplots(1, 2, figsize=(10, 2.8), width_ratios=[1, 4], layout="constrained")
     raw = result.filtered()
-    source = result.ica.get_sources(raw).get_data()[component]
+    source = (unmixing_in_volts(result.ica)[component : component + 1] @ raw.get_data())[0]
     weights = result.ica.get_components()[:, component]
     info = _info(result, result.ica.ch_names)
     most = np.abs(weights).max()
     _plot_map(axes[0], weights, info, "weight", (-most, most), "RdBu_r")
-    axes[0].set_title(f"Component {component}")
+    axes[0].set_title(result.ica._ica_names[component])
     axes[1].plot(raw.times, source, color="k", linewidth=0.6)
-    at = (result.events.events[:, 0] - raw.first_samp) / raw.info["sfreq"]
+    at = (result.events[:, 0] - raw.first_samp) / raw.info["sfreq"]
     low = source.min() - 0.08 * np.ptp(source)
     axes[1].plot(at, np.full(len(at), low), "|", color="C3", markersize=9, label="blinks")
     axes[1].set(
         xlabel="Time (s)",
         ylabel="Component (a.u.)",
         xlim=raw.times[[0, -1]],
-        title=f"Excess kurtosis {kurtosis(source):.1f}, {len(at)} blinks (ticks)",
+        title=_course_title(result, component),
     )
     axes[1].spines[["top", "right"]].set_visible(False)
     return _finish(axes[0], show)
@@ -180,10 +182,12 @@ def plot_band_power(result: Cleaned, *, ax: Axes | None = None, show: bool = Tru
     _check_axes(None if ax is None else [ax], 1)
     if ax is None:
         _, ax = plt.subplots(figsize=(5, 3.2), layout="constrained")
-    for raw, style, label in _before_and_after(result):
-        freqs, psd = spectrum_without(raw, result.events.events, harm.margin)
-        shown = (freqs >= 1) & (freqs <= evaluation.BANDS["gamma"][1])
-        ax.semilogy(freqs[shown], 1e12 * psd[:, shown].mean(axis=0), label=label, **style)
+    shown = (harm.freqs >= 1) & (harm.freqs <= evaluation.BANDS["gamma"][1])
+    for power, style, label in (
+        (harm.power_before, _BEFORE, "before"),
+        (harm.power_after, _AFTER, "after"),
+    ):
+        ax.semilogy(harm.freqs[shown], 1e12 * power[shown], label=label, **style)
     for name, (low, high) in evaluation.BANDS.items():
         ax.axvline(low, color="0.85", linewidth=0.8, zorder=0)
         ax.text(
@@ -257,7 +261,7 @@ def plot_cleaned(result: Cleaned, *, show: bool = True) -> Figure:
     return figure
 
 
-def _checked(result):
+def _checked(result: Cleaned) -> Cleaned:
     """Return a result that removed something, or raise."""
     _validate_type(result, Cleaned, "result", "Cleaned")
     if result.benefit is None:
@@ -268,7 +272,7 @@ def _checked(result):
     return result
 
 
-def _checked_component(result, component):
+def _checked_component(result: Cleaned, component: int | None) -> int:
     if component is None:
         return _main_component(result)
     _validate_type(component, "int-like", "component", "int or None")
@@ -281,7 +285,7 @@ def _checked_component(result, component):
     return component
 
 
-def _check_axes(axes, n_axes):
+def _check_axes(axes: list[Axes] | None, n_axes: int) -> None:
     """Raise unless these are as many axes as there is to draw, or none are given."""
     if axes is None:
         return
@@ -292,39 +296,56 @@ def _check_axes(axes, n_axes):
         raise ValueError(f"There are {len(axes)} axes for {n_axes} pictures; pass one for each.")
 
 
-def _before_and_after(result):
-    """Return both recordings in the band of the fit, each with its line style and label."""
-    before = result.filtered()
-    after = result.ica.apply(before.copy(), verbose="error")
-    return (before, _BEFORE, "before"), (after, _AFTER, "after")
+def _before_and_after(
+    result: Cleaned, name: str
+) -> Iterator[tuple[NDArray[np.float64], dict[str, Any], str]]:
+    """Yield a channel in the band of the fit, before and after, with line style and label."""
+    before, after = result.before_and_after([name])
+    yield before[0], _BEFORE, "before"
+    yield after[0], _AFTER, "after"
 
 
-def _main_component(result):
+def _course_title(result: Cleaned, component: int) -> str:
+    """Return the figures of the component that the table has, too."""
+    row = next((one for one in result.scores.rows if one.component == component), None)
+    blinks = f"{len(result.events)} blinks (ticks)"
+    return blinks if row is None else f"Excess kurtosis {row.kurtosis:.1f}, {blinks}"
+
+
+def _main_component(result: Cleaned) -> int:
     if result.ica.exclude:
         return int(result.ica.exclude[0])
     return int(result.scores.rows[0].component) if result.scores.rows else 0
 
 
-def _info(result, names):
+def _info(result: Cleaned, names: list[str]) -> mne.Info:
     """Return the info of some channels."""
     info = result.raw.info
     return mne.pick_info(info, [info.ch_names.index(name) for name in names])
 
 
-def _cut(raw, name, samples):
+def _cut(
+    result: Cleaned, data: NDArray[np.float64], samples: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the times and the windows round blinks that lie inside the recording, in µV."""
-    half = int(_HALF * raw.info["sfreq"])
-    data = 1e6 * raw.get_data([name])[0]
-    padded = np.pad(data, half, constant_values=np.nan)
-    at = samples - raw.first_samp
-    windows = np.array([padded[k : k + 2 * half + 1] for k in at])
+    sfreq = result.raw.info["sfreq"]
+    half = int(_HALF * sfreq)
+    padded = np.pad(1e6 * data, half, constant_values=np.nan)
+    windows = np.array([padded[k : k + 2 * half + 1] for k in samples - result.raw.first_samp])
     keep = np.isfinite(windows).all(axis=1)
-    times = np.arange(-half, half + 1) / raw.info["sfreq"]
+    times = np.arange(-half, half + 1) / sfreq
     # Where the edges cut all of them, gaps in the lines are better than no lines.
     return times, windows[keep] if keep.any() else windows
 
 
-def _plot_map(ax, values, info, label, limits, cmap):
+def _plot_map(
+    ax: Axes,
+    values: NDArray[np.float64],
+    info: mne.Info,
+    label: str,
+    limits: tuple[float, float],
+    cmap: str,
+) -> None:
     """Draw values on the head, or as bars where there are no positions for that."""
     if not _has_positions(info):
         ax.bar(info["ch_names"], values, color="0.6", edgecolor="k")
@@ -332,13 +353,32 @@ def _plot_map(ax, values, info, label, limits, cmap):
         ax.set_ylabel(label)
         ax.spines[["top", "right"]].set_visible(False)
         return
-    image, _ = mne.viz.plot_topomap(
-        values, info, axes=ax, vlim=limits, cmap=cmap, contours=4, show=False
+    (x, y, z), radius = _head(info)
+    image, contours = mne.viz.plot_topomap(
+        values,
+        info,
+        axes=ax,
+        vlim=limits,
+        cmap=cmap,
+        contours=4,
+        sphere=(x, y, z, radius),
+        show=False,
     )
+    # MNE fills a disc that reaches beyond the head.
+    outline = Circle((x, y), radius, transform=ax.transData)
+    for artist in (image, contours):
+        artist.set_clip_path(outline)
     ax.figure.colorbar(image, ax=ax, shrink=0.7, label=label)
 
 
-def _has_positions(info):
+def _head(info: mne.Info) -> tuple[NDArray[np.float64], float]:
+    """Return centre and radius of a sphere on which no electrode lies below the equator."""
+    places = np.array([ch["loc"][:3] for ch in info["chs"]])
+    centre, radius = fit_sphere(places)
+    return np.array([*centre[:2], min(centre[2], places[:, 2].min())]), radius
+
+
+def _has_positions(info: mne.Info) -> bool:
     """Return whether there are places to draw between; MNE refuses channels at one place."""
     places = np.array([ch["loc"][:3] for ch in info["chs"]])
     if len(places) < 4 or not np.isfinite(places).all():
@@ -346,6 +386,6 @@ def _has_positions(info):
     return len(np.unique(np.round(places, 4), axis=0)) == len(places)
 
 
-def _finish(ax, show):
+def _finish(ax: Axes, show: bool) -> Figure:
     plt_show(show)
     return ax.get_figure()

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mne_otica import preservation, rms_reduction, verdict
-from mne_otica.evaluation import BANDS
+from mne_otica.evaluation import BANDS, OVER_CLEANED
 
 SFREQ = 200.0
 NAMES = ["Fp1", "Fp2", "Cz", "Pz", "O1", "O2"]
@@ -164,15 +164,18 @@ def test_flat_channel_has_no_reduction(brain, blinks, events):
 def test_what_is_untouched_outside_blinks_is_unharmed(brain, blinks, events):
     before, after = recording(brain + blinks), recording(brain)
     harm = preservation(before, after, events)
-    assert harm.n_windows == 20
-    assert_allclose([harm.rms_change, harm.difference, harm.variance_removed], 0, atol=1e-6)
+    assert 20 < harm.seconds < 40
+    assert_allclose([harm.rms_change, harm.taken_out], 0, atol=1e-6)
+    assert_allclose(list(harm.taken_out_per_band.values()), 0, atol=1e-6)
     assert harm.correlation > 1 - 1e-9
     assert set(harm.band_power) == set(BANDS)
     assert_allclose(list(harm.band_power.values()), 0, atol=1e-6)
     assert not harm.over_cleaned
-    line = verdict(rms_reduction(before, after, events), harm)
-    assert line.startswith("removed 80 % of the blink at the 5 channels")
-    assert line.endswith("see it most, changed 0.0 % elsewhere")
+    benefit = rms_reduction(before, after, events)
+    assert verdict(benefit, harm) == (
+        f"removed {benefit.average:.0%} of the average blink at the 5 channels that see it most, "
+        "and 0.0 % of the signal away from blinks"
+    ).replace("%", " %", 1)
 
 
 def test_what_went_with_the_blinks_is_told(brain, events):
@@ -182,6 +185,9 @@ def test_what_went_with_the_blinks_is_told(brain, events):
     after = recording(0.8 * brain - 0.8 * brain.mean(axis=0))
     harm = preservation(before, after, events)
     assert harm.rms_change < -0.3
+    # The rhythm has the RMS 20 / sqrt(2), the rest 10, of which a little stays.
+    assert 0.8 < harm.taken_out < 1
+    assert harm.taken_out_per_band["alpha"] > 0.9 > harm.taken_out_per_band["beta"]
     assert harm.band_power["alpha"] < -0.9
     assert_allclose(harm.band_power["beta"], 0.64 * 5 / 6 - 1, atol=0.02)
     assert (harm.rank_before, harm.rank_after) == (6, 5)
@@ -189,25 +195,25 @@ def test_what_went_with_the_blinks_is_told(brain, events):
     assert "more than blinks explain" in verdict(rms_reduction(before, after, events), harm)
 
 
-def test_windows_avoid_blinks_and_bad_spans(brain, blinks, events):
+def test_blinks_and_bad_spans_do_not_count_as_harm(brain, blinks, events):
     before = recording(brain + blinks)
     before.set_annotations(mne.Annotations([0.0], [15.0], ["BAD_movement"]))
     after = recording(brain)
     after._data[:, :3000] = 0  # all of it in the bad span
     harm = preservation(before, after, events)
-    assert harm.n_windows >= 7
-    assert_allclose(harm.rms_change, 0, atol=1e-6)
+    assert harm.seconds > 3.5
+    assert_allclose([harm.rms_change, harm.taken_out], 0, atol=1e-6)
     # So many blinks after the bad span that nothing is free.
     dense = np.zeros((40, 3), int)
     dense[:, 0] = np.linspace(3060, 7960, 40)
-    with pytest.warns(RuntimeWarning, match="Only 0 of 40 windows"):
+    with pytest.warns(RuntimeWarning, match=r"Only 0.0 s .* 40 blinks"):
         harm = preservation(before, after, dense)
-    assert harm.n_windows == 0
-    assert np.isnan([harm.rms_change, harm.correlation, harm.band_power["alpha"]]).all()
+    assert harm.seconds == 0
+    assert np.isnan([harm.taken_out, harm.correlation, harm.band_power["alpha"]]).all()
 
 
-def test_windows_are_where_it_is_free_to_the_sample(brain, events):
-    """Only ten stretches of the length of a window are good, and all else is lost."""
+def test_harm_is_measured_where_it_is_free_to_the_sample(brain, events):
+    """Only ten short stretches are good, and all else is lost."""
     free = np.arange(0, 8000, 800)[:, np.newaxis] + 300 + np.arange(100)
     starts, stops = free[:, 0] / SFREQ, free[:, -1] / SFREQ + 1 / SFREQ
     onsets = np.r_[0, stops]
@@ -219,23 +225,28 @@ def test_windows_are_where_it_is_free_to_the_sample(brain, events):
     after[:, free] = brain[:, free]
     with pytest.warns(RuntimeWarning, match="Only"):
         harm = preservation(before, recording(after), np.repeat(events, 3, axis=0))
-    assert harm.n_windows > 0
-    assert harm.rms_change == harm.difference == 0
+    assert 0 < harm.seconds <= 5
+    assert harm.rms_change == harm.taken_out == 0
 
 
 @pytest.mark.parametrize(("seconds", "margin"), [(4, 1.0), (2, 0.5), (1.5, 0.25)])
-def test_windows_stay_away_from_blinks_as_far_as_these_allow(brain, seconds, margin):
+def test_harm_is_measured_as_far_from_blinks_as_these_allow(brain, seconds, margin):
     often = np.zeros((int(40 / seconds) - 1, 3), int)
     often[:, 0] = seconds * SFREQ * np.arange(1, len(often) + 1)
     harm = preservation(recording(brain), recording(brain), often)
     assert harm.margin == margin
-    assert harm.n_windows >= len(often)
+    # As much as the windows of all blinks together
+    assert harm.seconds >= 0.5 * len(often)
 
 
-def test_seed_decides_the_windows(brain, blinks, events):
-    pair = recording(brain + blinks), recording(0.9 * brain + 0.01 * brain**2 / 1e-5)
-    one, same, other = (preservation(*pair, events, random_state=seed) for seed in (1, 1, 2))
-    assert one.rms_change == same.rms_change != other.rms_change
+def test_gains_do_not_hide_losses(brain, events):
+    """Half of the channels lose what the other half gains: the RMS is the same."""
+    gains = np.sqrt([0.5, 1.5] * 3)[:, np.newaxis]
+    unit = brain / np.sqrt(np.mean(brain**2, axis=1, keepdims=True)) * 1e-5
+    harm = preservation(recording(unit), recording(gains * unit), events)
+    assert abs(harm.rms_change) < 0.02
+    assert_allclose(harm.taken_out_per_channel, np.abs(gains[:, 0] - 1))
+    assert_allclose(harm.taken_out, np.sqrt(np.mean((gains - 1) ** 2)), rtol=0.05)
 
 
 def test_each_channel_counts_and_flat_ones_do_not_matter(brain, events):
@@ -243,15 +254,15 @@ def test_each_channel_counts_and_flat_ones_do_not_matter(brain, events):
     data = brain.copy()
     data[3] = 0
     harm = preservation(recording(data), recording(gains * data), events)
-    assert_allclose(harm.per_channel[[0, 1, 5]], [-0.5, 0, 1], atol=1e-6)
-    assert np.isnan(harm.per_channel[3])
+    assert_allclose(harm.taken_out_per_channel[[0, 1, 5]], [0.5, 0, 1], atol=1e-6)
+    assert np.isnan(harm.taken_out_per_channel[3])
     assert_allclose(harm.correlation, 1)
 
 
-def test_difference_is_relative_to_what_was_there(brain, events):
+def test_what_was_taken_out_is_relative_to_what_was_there(brain, events):
     harm = preservation(recording(brain), recording(0.25 * brain), events)
-    assert_allclose([harm.difference, harm.rms_change], [0.75, -0.75])
-    assert_allclose(harm.variance_removed, 1 - 0.25**2)
+    assert_allclose([harm.taken_out, harm.rms_change], [0.75, -0.75])
+    assert_allclose(list(harm.taken_out_per_band.values()), 0.75)
 
 
 def test_offsets_are_no_correlation(brain, events):
@@ -267,8 +278,9 @@ def test_rhythm_at_the_limit_of_two_bands_belongs_to_the_upper_one(brain, events
     assert change["alpha"] > 2.5 * change["theta"] > 0
 
 
-@pytest.mark.parametrize(("loss", "too_much"), [(0.04, False), (0.06, True)])
-def test_more_than_five_percent_is_more_than_blinks_explain(brain, events, loss, too_much):
+@pytest.mark.parametrize("too_much", [False, True])
+def test_a_component_that_holds_much_else_is_told(brain, events, too_much):
+    loss = OVER_CLEANED + (0.01 if too_much else -0.01)
     harm = preservation(recording(brain), recording((1 - loss) * brain), events)
     assert harm.over_cleaned == too_much
 
@@ -278,9 +290,34 @@ def test_all_is_lost(brain, blinks, events):
     harm = preservation(*pair, events)
     assert list(harm.band_power.values()) == [-1] * len(BANDS)
     assert verdict(rms_reduction(*pair, events), harm) == (
-        "removed 100 % of the blink at the 5 channels that see it most, changed 100.0 % "
-        "elsewhere: more than blinks explain"
+        "removed 100 % of the average blink at the 5 channels that see it most, and 100.0 % of the "
+        "signal away from blinks: more than blinks explain"
     )
+
+
+def test_the_average_does_not_reward_taking_out_the_brain(brain, blinks, events):
+    """Without the blinks, and without blinks or brain: the average hardly tells the two apart."""
+    before, clean, empty = (
+        recording(x) for x in (brain + blinks, brain + 0.05 * blinks, 0.05 * blinks)
+    )
+    kept, lost = (rms_reduction(before, after, events) for after in (clean, empty))
+    assert lost.over(NAMES[:2]) - kept.over(NAMES[:2]) > 0.05
+    # What is left of the brain in the average of seven blinks, relative to a blink
+    noise = 10e-6 / np.sqrt(7) * np.sqrt(2)
+    assert abs(lost.average - 0.95) < 2 * noise / 200e-6
+    assert abs(kept.average - lost.average) < 3 * noise / rms(
+        200e-6 * np.exp(-((np.arange(-50, 50) / 12) ** 2))
+    )
+    low, high = kept.average_interval
+    assert low < kept.average < high
+
+
+def test_the_average_is_measured_from_the_baseline(brain, blinks, events):
+    """An offset that stays is no rest of a blink."""
+    benefit = rms_reduction(recording(brain + blinks), recording(brain + 1e-4), events)
+    expected = rms_reduction(recording(brain + blinks), recording(brain), events)
+    assert_allclose(benefit.average, expected.average)
+    assert benefit.overall < expected.overall
 
 
 def test_bands_leave_no_gap():
@@ -292,7 +329,7 @@ def test_bands_leave_no_gap():
 def test_nothing_to_harm(events):
     flat = recording(np.zeros((6, 8000)))
     harm = preservation(flat, flat, events)
-    assert np.isnan([harm.variance_removed, harm.correlation, harm.rms_change]).all()
+    assert np.isnan([harm.taken_out, harm.correlation, harm.rms_change]).all()
     assert harm.rank_before == 0
 
 
@@ -301,14 +338,6 @@ def test_windows_are_a_quarter_of_a_second_on_either_side_unless_asked(brain, ev
     for measure, name in ((rms_reduction, "overall"), (preservation, "rms_change")):
         asked = measure(*pair, events, tmin=-0.25, tmax=0.25)
         assert getattr(measure(*pair, events), name) == getattr(asked, name)
-
-
-def test_as_many_windows_as_events_are_enough(brain):
-    """There are 25 windows far from blinks for 25 blinks: nothing to warn of or to look nearer."""
-    many = np.zeros((25, 3), int)
-    many[:, 0] = np.linspace(4500, 7800, 25)
-    harm = preservation(recording(brain), recording(brain), many)
-    assert (harm.n_windows, harm.margin) == (25, 1.0)
 
 
 # %% Both

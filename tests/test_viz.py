@@ -46,9 +46,9 @@ def test_blinks_before_and_after(cleaned):
 
 def test_component_and_its_kurtosis(cleaned, untouched):
     figure = viz.plot_component(cleaned, show=False)
-    assert titles(figure)[0] == f"Component {cleaned.ica.exclude[0]}"
+    assert titles(figure)[0] == f"ICA{cleaned.ica.exclude[0]:03d}"
     assert "kurtosis" in titles(figure)[1]
-    assert titles(viz.plot_component(cleaned, component=5, show=False))[0] == "Component 5"
+    assert titles(viz.plot_component(cleaned, component=5, show=False))[0] == "ICA005"
     viz.plot_component(untouched, show=False)
 
 

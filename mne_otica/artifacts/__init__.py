@@ -192,12 +192,10 @@ def find_bads_blink(
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
     _check_option("strategy", strategy, ("blink", "max_kurtosis"))
     _validate_type(max_components, "int-like", "max_components")
+    _validate_number(max_components, "max_components", at_least=1)
     _validate_number(threshold, "threshold")
-    if max_components < 1 or not 0 < threshold < 1:
-        raise ValueError(
-            f"max_components ({max_components}) must be at least 1 and threshold "
-            f"({threshold}) between 0 and 1."
-        )
+    if not 0 < threshold < 1:
+        raise ValueError(f"threshold must be between 0 and 1, got {threshold}.")
     check_ica(ica, inst)
     eog = eog_names(inst.info) if ch_name is None else check_names(ch_name, inst.ch_names)
     names = list(dict.fromkeys([*ica.ch_names, *eog]))
@@ -221,6 +219,13 @@ def search(
     scores = by_evidence(candidates, Rule(max_components))
     _labelled(ica, scores)
     return scores, _locate(inst, signals.pick(names), None, ica, candidates, BLINK_ID)
+
+
+def blink_events(samples: NDArray[np.int64], event_id: int = BLINK_ID) -> NDArray[np.int64]:
+    """Return an MNE events array of these samples."""
+    events = np.zeros((len(samples), 3), dtype=np.int64)
+    events[:, 0], events[:, 2] = samples, event_id
+    return events
 
 
 def _labelled(ica: ICA, scores: BlinkScores) -> list[int]:
@@ -256,10 +261,9 @@ def _locate(
             break
     else:
         logger.info(f"No blinks found; looked at: {', '.join(sources)}.")
-        return BlinkTimes(np.zeros((0, 3), dtype=np.int64))
+        return BlinkTimes(blink_events(np.array([], dtype=np.int64), event_id))
     samples = np.unique(signals.prepared.to_input(found.peaks)) + inst.first_samp
-    events = np.zeros((len(samples), 3), dtype=np.int64)
-    events[:, 0], events[:, 2] = samples, event_id
+    events = blink_events(samples, event_id)
     logger.info(f"{len(events)} blinks found from {source}: {', '.join(found.names)}.")
     return BlinkTimes(events, source, found.names, found.polarity, found.score)
 

@@ -99,7 +99,7 @@ def _blink_potential(fields: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _fields(positions: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the potential of dipoles in both eyes for each direction, (n_channels, 3)."""
-    centre, radius = _fit_sphere(positions)
+    centre, radius = fit_sphere(positions)
     return _field((positions - centre) / radius)
 
 
@@ -110,7 +110,7 @@ def _field(unit: NDArray[np.float64]) -> NDArray[np.float64]:
     return (away / distance**3).sum(axis=1)
 
 
-def _fit_sphere(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+def fit_sphere(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
     """Fit a sphere to the electrodes, if there are enough of them all around."""
     if len(positions) >= 12:
         # |p|^2 = 2 p.c + (r^2 - |c|^2) is linear in the centre and in the last term.

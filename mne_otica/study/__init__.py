@@ -17,10 +17,10 @@ from mne_otica._checks import _check_option, _validate_flag, _validate_number, _
 from mne_otica._recording import check_band
 from mne_otica.ica import ICA
 from mne_otica.study import _storage as files
-from mne_otica.study._inputs import find_bids, find_files, group
-from mne_otica.study._rows import finished, other_rows, planned
+from mne_otica.study._inputs import Recording, Unit, find_bids, find_files, group
+from mne_otica.study._page import worst_first, write_summary
+from mne_otica.study._rows import Row, finished, other_rows, planned
 from mne_otica.study._stages import STAGES, Options
-from mne_otica.study._summary import worst_first, write_summary
 from mne_otica.study._workers import Progress, run_units
 
 __all__ = ["Study", "clean_study"]
@@ -159,7 +159,7 @@ def clean_study(
     _check_parameters(**parameters)
     options = Options(parameters, tuple(one for one in STAGES if one in stages), overwrite)
     entities = dict(
-        sub=_listed(subject), ses=_listed(session), task=_listed(task), run=_listed(run)
+        subject=_listed(subject), session=_listed(session), task=_listed(task), run=_listed(run)
     )
     recordings, out = _recordings(inputs, out, bids_root, datatype, entities)
     units = group(recordings, concatenate_runs)
@@ -187,8 +187,13 @@ def clean_study(
 
 
 def _check_parameters(
-    n_components, l_freq, h_freq, random_state, max_components, reject_by_annotation
-):
+    n_components: int | float | None,
+    l_freq: float | None,
+    h_freq: float | None,
+    random_state: int | None,
+    max_components: int,
+    reject_by_annotation: bool,
+) -> None:
     """Raise now for what every recording would fail of."""
     ICA(n_components)
     check_band(l_freq, h_freq)
@@ -199,11 +204,17 @@ def _check_parameters(
     _validate_flag(reject_by_annotation, "reject_by_annotation")
 
 
-def _listed(values):
+def _listed(values: Filter) -> Sequence[str] | None:
     return [values] if isinstance(values, str) else values
 
 
-def _recordings(inputs, out, bids_root, datatype, entities):
+def _recordings(
+    inputs: Sequence[str | Path] | None,
+    out: str | Path | None,
+    bids_root: str | Path | None,
+    datatype: str | None,
+    entities: dict[str, Sequence[str] | None],
+) -> tuple[list[Recording], Path]:
     """Return the recordings and the output folder."""
     if (inputs is None) == (bids_root is None):
         raise ValueError("Give either a list of files or bids_root, one of the two.")
@@ -217,7 +228,9 @@ def _recordings(inputs, out, bids_root, datatype, entities):
         if wanted:
             raise ValueError(f"{', '.join(wanted)} can be chosen in BIDS studies only.")
         if out is None:
-            raise ValueError("Give out, the folder to write to.")
+            raise ValueError(
+                "There is no output folder; pass out, on the command line --out FOLDER."
+            )
         recordings, out = find_files(inputs), Path(out)
     if not recordings:
         chosen = ", ".join(f"{name} {values}" for name, values in entities.items() if values)
@@ -228,7 +241,7 @@ def _recordings(inputs, out, bids_root, datatype, entities):
     return recordings, out.absolute()
 
 
-def _spare_inputs(recordings, out):
+def _spare_inputs(recordings: list[Recording], out: Path) -> None:
     """Raise if a result would take the place of a recording."""
     inputs = {recording.path for recording in recordings}
     for recording in recordings:
@@ -236,7 +249,7 @@ def _spare_inputs(recordings, out):
             raise ValueError(f"{path} is an input and would be written to; choose another folder.")
 
 
-def _prepare(out, bids_root):
+def _prepare(out: Path, bids_root: str | Path | None) -> None:
     """Make the output folder, and know at once if it cannot be written to."""
     if out.exists() and not out.is_dir():
         raise ValueError(f"The output folder {out} is a file; choose another.")
@@ -261,7 +274,9 @@ def _prepare(out, bids_root):
             files.write_json(scratch / path.name, description)
 
 
-def _work(units, out, options, n_jobs, dask, on_error):
+def _work(
+    units: list[Unit], out: Path, options: Options, n_jobs: int, dask: str | None, on_error: str
+) -> list[Row]:
     progress = Progress(sum(len(unit.recordings) for unit in units))
     done = []
     try:
@@ -276,11 +291,11 @@ def _work(units, out, options, n_jobs, dask, on_error):
     return done
 
 
-def _counted(rows):
+def _counted(rows: Sequence[Row]) -> str:
     counts = Counter(row["status"] for row in rows)
     return ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
 
 
-def _conclude(rows, page):
+def _conclude(rows: Sequence[Row], page: Path) -> None:
     logger.info(f"{_counted(rows)}. Summary: {page}")
     logger.info("To remove other components, edit *_components.tsv and run again.")

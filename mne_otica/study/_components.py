@@ -25,6 +25,8 @@ _FIGURES = (
     "eog_correlation",
     "kurtosis",
 )
+# How the reasons begin that are written here
+_AUTOMATIC = ("Auto-detected blink (mne-otica)", "Kept, unsure (mne-otica)", "n/a")
 
 
 def table_text(
@@ -39,9 +41,9 @@ def table_text(
         candidate = candidates.get(component)
         status, why = "good", "n/a"
         if component in exclude:
-            status, why = "bad", f"Auto-detected blink (mne-otica): {candidate.reason}"
+            status, why = "bad", f"{_AUTOMATIC[0]}: {candidate.reason}"
         elif candidate is not None and candidate.decision != "no":
-            why = f"Kept, {candidate.decision} (mne-otica): {candidate.reason}"
+            why = f"{_AUTOMATIC[1]}: {candidate.reason}"
         status, why = (edited or {}).get(component, (status, why))
         figures = {} if candidate is None else asdict(candidate)
         row = [component, "ica", "Independent Component", status, why, _cell(score)]
@@ -49,7 +51,40 @@ def table_text(
     return file.getvalue()
 
 
-def _cell(value):
+def reworded(path: Path, rows: dict[int, tuple[str, str]], automatic: Sequence[int]) -> str | None:
+    """Return an edited table in which no reason contradicts its status; None if none does.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The table. Nothing but the reasons that are not the person's own is changed.
+    rows : dict
+        What it says, see `read_table`.
+    automatic : sequence of int
+        The components that were found to be bad.
+    """
+    wrong = {
+        component
+        for component, (status, why) in rows.items()
+        if (status == "bad") != (component in automatic) and why.startswith(_AUTOMATIC)
+    }
+    if not wrong:
+        return None
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    head = lines[0].split("\t")
+    number, reason = head.index("component"), head.index("status_description")
+    for k, line in enumerate(lines[1:], start=1):
+        cells = line.split("\t")
+        component = int(cells[number])
+        if component in wrong:
+            status, why = rows[component]
+            done = "Removed" if status == "bad" else "Kept"
+            cells[reason] = f"{done} by hand" + ("" if why == "n/a" else f"; before: {why}")
+            lines[k] = "\t".join(cells)
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: float | None) -> str:
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "n/a"
     return f"{value:.6g}"

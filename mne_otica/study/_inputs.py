@@ -6,19 +6,19 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import mne
 
-# The order in which BIDS wants entities; ``proc`` goes between ``run`` and ``space``.
-_BEFORE_PROC = ("sub", "ses", "task", "acq", "run")
-_AFTER_PROC = ("space", "recording", "desc")
+if TYPE_CHECKING:
+    from mne_bids import BIDSPath
+
 _BIDS_EXTENSIONS = {
     "eeg": (".bdf", ".edf", ".set", ".vhdr"),
     "meg": (".fif",),
 }
-_BIDS_NAME = re.compile(r"(?:[a-z]+-[A-Za-z0-9+]+_)+(?:eeg|meg)\.[a-z]+")
 _RUN = re.compile(r"[_-]run-[A-Za-z0-9]+")
 # What MNE only warns of, but leaves a recording that is not the one that was made.
 _CUT_SHORT = "does not match the file size"
@@ -72,7 +72,7 @@ def find_files(inputs: Iterable[str | Path]) -> list[Recording]:
     ]
 
 
-def _distinct_names(paths):
+def _distinct_names(paths: list[Path]) -> list[str]:
     """Return the stem of each path, with as many folders before it as it takes to tell apart."""
     names = [_stem(path) for path in paths]
     for depth in range(max((len(path.parts) for path in paths), default=0)):
@@ -87,11 +87,11 @@ def _distinct_names(paths):
     return ["_".join([_stem(path), path.suffix.lstrip(".")]) for path in paths]
 
 
-def _parents(path, depth):
+def _parents(path: Path, depth: int) -> tuple[str, ...]:
     return path.parent.parts[1:][-depth:]
 
 
-def _stem(path):
+def _stem(path: Path) -> str:
     """Return the name without what formats add to it."""
     stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
     for ending in ("_raw", "-raw", "_eeg", "_meg"):
@@ -103,58 +103,46 @@ def find_bids(
     root: str | Path, *, datatype: str | None = None, **entities: Sequence[str] | None
 ) -> list[Recording]:
     """Return the recordings of a BIDS study; ``entities`` names the wanted values of each."""
+    from mne_bids import find_matching_paths
+
     root = Path(root).absolute()
     if not (root / "dataset_description.json").is_file():
         raise FileNotFoundError(
             f"{root} has no dataset_description.json, so it is no BIDS study; give its top folder, "
             "or a list of files."
         )
-    recordings = []
-    for subject in sorted(root.glob("sub-*")):
-        kinds = [datatype] if datatype else list(_BIDS_EXTENSIONS)
-        for kind in kinds:
-            found = _in_subject(root, subject, kind)
-            recordings += [recording for recording in found if _wanted(recording, entities)]
-            if found:
-                break  # EEG within MEG files is looked for where there is no EEG folder
-    return recordings
-
-
-def _in_subject(root, subject, datatype):
-    paths = [
-        path
-        for pattern in (f"{datatype}/*", f"ses-*/{datatype}/*")
-        for path in subject.glob(pattern)
-        if path.suffix in _BIDS_EXTENSIONS[datatype]
-        and _BIDS_NAME.fullmatch(path.name)
-        and path.stem.endswith(f"_{datatype}")
-    ]
-    names = {path: _entities(path) for path in sorted(paths)}
-    return [
-        Recording(path, _bids_name(path.parent.relative_to(root), parts), root)
-        for path, parts in names.items()
-        if parts.get("split", "01").lstrip("0") == "1"  # MNE goes on to the other parts by itself
-    ]
-
-
-def _entities(path):
-    return dict(part.split("-", 1) for part in path.stem.split("_")[:-1])
-
-
-def _bids_name(folder, entities):
-    head, tail = (
-        [f"{key}-{entities[key]}" for key in keys if key in entities]
-        for keys in (_BEFORE_PROC, _AFTER_PROC)
+    datatypes = [datatype] if datatype else list(_BIDS_EXTENSIONS)
+    paths = find_matching_paths(
+        root,
+        **{f"{name}s": _without_key(values) for name, values in entities.items()},
+        datatypes=datatypes,
+        suffixes=datatypes,
+        extensions=[extension for kind in datatypes for extension in _BIDS_EXTENSIONS[kind]],
+        ignore_nosub=True,
+        check=True,
     )
-    return Name(folder, "_".join(head), "".join(f"_{part}" for part in tail))
+    # EEG within MEG files is looked for where a subject has no EEG folder.
+    with_eeg = {path.subject for path in paths if path.datatype == "eeg"}
+    return [
+        Recording(path.fpath, _bids_name(path), root)
+        for path in sorted(paths, key=lambda path: path.fpath)
+        if path.fpath.exists()  # a name that is not BIDS is understood as another
+        and path.extension in _BIDS_EXTENSIONS[path.datatype]
+        and (path.datatype == "eeg" or path.subject not in with_eeg)
+        and (path.split or "1").lstrip("0") == "1"  # MNE goes on to the other parts by itself
+    ]
 
 
-def _wanted(recording, wanted):
-    entities = _entities(recording.path)
-    for key, values in wanted.items():
-        if values and entities.get(key) not in {value.removeprefix(f"{key}-") for value in values}:
-            return False
-    return True
+def _without_key(values: Sequence[str] | None) -> list[str] | None:
+    """Return values of an entity without its key, which people write, too: sub-01."""
+    return values and [re.sub(r"^[a-z]+-", "", value) for value in values]
+
+
+def _bids_name(path: BIDSPath) -> Name:
+    """Return the name of what is written, with a place for the kind of processing."""
+    bare = path.copy().update(suffix=None, extension=None, split=None, check=False)
+    head, tail = bare.update(processing="X").basename.split("_proc-X")
+    return Name(path.directory.relative_to(path.root), head, tail)
 
 
 def group(recordings: Sequence[Recording], concatenate_runs: bool) -> list[Unit]:
@@ -173,13 +161,12 @@ def group(recordings: Sequence[Recording], concatenate_runs: bool) -> list[Unit]
     return [Unit(name, tuple(members)) for name, members in units.items()]
 
 
-def _shared_name(recording):
+def _shared_name(recording: Recording) -> Name:
     """Return the name without its run; in BIDS without its task, too, as the pipeline has it."""
     if recording.bids_root is None:
         return Name(recording.name.folder, _RUN.sub("", recording.name.head))
-    entities = _entities(recording.path)
-    kept = {key: value for key, value in entities.items() if key not in ("task", "run")}
-    return _bids_name(recording.name.folder, kept)
+    path = _bids_path(recording).update(task=None, run=None, check=False)
+    return replace(_bids_name(path), folder=recording.name.folder)
 
 
 def sources(recording: Recording) -> list[Path]:
@@ -200,7 +187,7 @@ def sources(recording: Recording) -> list[Path]:
     return [path, *others]
 
 
-def _named_in_header(path):
+def _named_in_header(path: Path) -> list[Path]:
     """Return the files that a BrainVision header points to."""
     text = path.read_text(encoding="latin-1")
     names = re.findall(r"^(?:DataFile|MarkerFile)=(.+?)\s*$", text, re.MULTILINE)
@@ -237,9 +224,15 @@ def read(recording: Recording) -> tuple[mne.io.BaseRaw, list[str]]:
     return raw, told
 
 
-def _read(recording):
+def _read(recording: Recording) -> mne.io.BaseRaw:
     if recording.bids_root is None:
         return mne.io.read_raw(recording.path)
-    from mne_bids import get_bids_path_from_fname, read_raw_bids
+    from mne_bids import read_raw_bids
 
-    return read_raw_bids(get_bids_path_from_fname(recording.path))
+    return read_raw_bids(_bids_path(recording))
+
+
+def _bids_path(recording: Recording) -> BIDSPath:
+    from mne_bids import get_bids_path_from_fname
+
+    return get_bids_path_from_fname(recording.path)

@@ -1,17 +1,24 @@
-"""The page of a study: one HTML file that needs nothing else, on a screen or a phone."""
+"""The study at a glance: a table for programs and a page for people, worst first.
+
+The page is one HTML file that needs nothing else, on a screen or a phone.
+"""
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
-Row = dict[str, Any]
-STATUSES = ("failed", "unsure", "no-blink", "ok")  # worst first
+from mne_otica.study import _storage as files
+from mne_otica.study._rows import COLUMNS, STATUSES, Row
+
 _MARKS = {"failed": "✕", "unsure": "?", "no-blink": "–", "ok": "✓"}
 _STYLE = """
 :root { color-scheme: light dark; --line: #d5d9de; --soft: #5b6570; --bar: #3b6ea5; --back: #fff;
@@ -65,6 +72,45 @@ a { color: inherit; text-decoration-color: var(--bar); text-underline-offset: 2p
 """
 
 
+def worst_first(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows in the order in which a person should look at them."""
+    return sorted(rows, key=_badness)
+
+
+def _badness(row: Row) -> tuple[int, bool, float]:
+    benefit = 0.0 if row["benefit"] is None else row["benefit"]
+    harm = 0.0 if row["harm"] is None else row["harm"]
+    # What did not converge, or took out much away from blinks, before what removed little.
+    return STATUSES.index(row["status"]), row["converged"] is not False, benefit - harm
+
+
+def write_summary(out: Path, rows: Sequence[Row]) -> Path:
+    """Write ``summary.tsv`` and ``summary.html``; return the latter."""
+    rows = worst_first(rows)
+    path = out / "summary.html"
+    with files.staged(out, out) as scratch:
+        (scratch / "summary.tsv").write_text(_table(rows), encoding="utf-8", newline="\n")
+        (scratch / path.name).write_text(page(rows), encoding="utf-8", newline="\n")
+    return path
+
+
+def _table(rows: Sequence[Row]) -> str:
+    file = io.StringIO(newline="")
+    writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        writer.writerow([_plain_cell(row[name]) for name in COLUMNS])
+    return file.getvalue()
+
+
+def _plain_cell(value: Any) -> str:
+    if value is None:
+        return "n/a"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split()) or "n/a"
+
+
 def page(rows: Sequence[Row], title: str = "Eye blinks removed") -> str:
     """Return the page; the rows come in the order in which they are shown."""
     counts = Counter(row["status"] for row in rows)
@@ -92,41 +138,41 @@ components, edit <code>*_components.tsv</code> and run again.</p>
 """
 
 
-def _percent(value):
+def _percent(value: float) -> str:
     return f"{100 * value:.1f} %"
 
 
-def _seconds(value):
+def _seconds(value: float) -> str:
     return f"{int(value) // 60}:{int(value) % 60:02d}" if value >= 60 else f"{value:.0f} s"
 
 
-_COLUMNS = {
+_COLUMNS: dict[str, tuple[str, Callable[[Any], str] | None, str]] = {
     "recording": ("Recording", None, "name"),
     "status": ("Status", None, "status"),
     "message": ("What happened", None, "message"),
     "duration": ("Length", _seconds, "number"),
     "components": ("Fitted / rank", str, "number"),
-    "removed": ("Component removed", str, "number"),
+    "removed": ("Removed", str, "number"),
     "blinks": ("Blinks", str, "number"),
-    "benefit": ("Blink removed", _percent, "number"),
-    "harm": ("Change elsewhere", lambda value: f"{100 * value:+.1f} %", "number"),
+    "benefit": ("Average blink removed", _percent, "number"),
+    "harm": ("Taken out away from blinks", _percent, "number"),
     "converged": ("Converged", lambda value: "yes" if value else "no", "number"),
     "seconds": ("Took", lambda value: f"{value:.1f} s", "number"),
 }
 
 
-def _class(kind):
+def _class(kind: str) -> str:
     return f' class="{kind}"'
 
 
-def _row(row):
+def _row(row: Row) -> str:
     names = list(_COLUMNS)
     if row["status"] == "failed":  # there is nothing to tell but why
         names = names[:3]
     return "<tr>" + "".join(_cell(row, name) for name in names) + "</tr>"
 
 
-def _cell(row, name):
+def _cell(row: Row, name: str) -> str:
     label, show, kind = _COLUMNS[name]
     value = row[name]
     if name == "status":
@@ -147,15 +193,15 @@ def _cell(row, name):
     return f'<td class="{kind}" data-label="{label}">{html.escape(text)}</td>'
 
 
-def _charts(rows):
+def _charts(rows: Sequence[Row]) -> str:
     benefit = [100 * row["benefit"] for row in rows if row["benefit"] is not None]
-    harm = [100 * abs(row["harm"]) for row in rows if row["harm"] is not None]
+    harm = [100 * row["harm"] for row in rows if row["harm"] is not None]
     return _histogram(
-        benefit, np.arange(0, 101, 10), "How much of the blink went (%)", "recordings"
-    ) + _histogram(harm, np.arange(0, 11), "Change without blinks (%)", "recordings")
+        benefit, np.arange(0, 101, 10), "Removed of the average blink (%)", "recordings"
+    ) + _histogram(harm, np.arange(0, 51, 5), "Taken out away from blinks (%)", "recordings")
 
 
-def _histogram(values, edges, caption, unit):
+def _histogram(values: list[float], edges: np.ndarray, caption: str, unit: str) -> str:
     """Return a histogram as a figure; what is beyond the edges counts in the end bins."""
     if not values:
         return ""

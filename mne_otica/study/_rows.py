@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import traceback
 from pathlib import Path
+from typing import Any
 
 from mne.utils import logger
 
+from mne_otica.cleaning import component_names
 from mne_otica.study import _storage as files
 from mne_otica.study._inputs import Recording, Unit
-from mne_otica.study._page import STATUSES, Row
 from mne_otica.study._stages import STAGES, Options, UnitStages
 
+Row = dict[str, Any]
+STATUSES = ("failed", "unsure", "no-blink", "ok")  # worst first
 COLUMNS = (
     "recording",
     "status",
@@ -53,7 +56,7 @@ def process(unit: Unit, out: Path, options: Options) -> list[Row]:
     return rows
 
 
-def _finish(work, recording):
+def _finish(work: UnitStages, recording: Recording) -> Row:
     """Do the stages that each recording has for itself."""
     try:
         for stage in work.options.stages:
@@ -87,7 +90,7 @@ def planned(unit: Unit, out: Path, options: Options) -> str:
         return f"will fail: {_sentence(error)}"
 
 
-def _row(work, recording):
+def _row(work: UnitStages, recording: Recording) -> Row:
     fit, find = (work.sidecar(stage).get("Results", {}) for stage in STAGES[:2])
     last = work.sidecar("evaluate", recording).get("Results", {})
     if last and work.sidecar("evaluate", recording)["Upstream"] != work.sidecar(
@@ -112,10 +115,12 @@ def _row(work, recording):
         "duration": last.get("seconds", fit.get("seconds")),
         "rank": fit.get("rank"),
         "components": fit.get("n_components"),
-        "removed": " ".join(map(str, last.get("components", find.get("components", [])))),
-        "blinks": len(last["blinks"]["samples"]) if last else find.get("blinks"),
-        "benefit": last.get("reduction"),
-        "harm": last.get("change"),
+        "removed": " ".join(
+            component_names(last.get("components", find.get("components", []))) or ["none"]
+        ),
+        "blinks": len(last["blinks"]["samples"]) if last else _n_blinks(find, recording),
+        "benefit": (last.get("benefit") or {}).get("average"),
+        "harm": (last.get("harm") or {}).get("taken_out"),
         "seconds": round(shared + own, 2),
         "converged": fit.get("converged"),
         "warnings": " | ".join(dict.fromkeys(told)) or None,
@@ -123,19 +128,23 @@ def _row(work, recording):
     }
 
 
-def _failed(recording, error):
+def _n_blinks(find: dict[str, Any], recording: Recording) -> int | None:
+    return len(find["blinks"]["samples"][recording.name.label]) if find else None
+
+
+def _failed(recording: Recording, error: Exception) -> Row:
     logger.debug("".join(traceback.format_exception(error)))
     empty = dict.fromkeys(COLUMNS)
     name = recording.name.label
     return empty | {"recording": name, "status": "failed", "message": _sentence(error)}
 
 
-def _sentence(error):
+def _sentence(error: Exception) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
     return text if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: {text}"
 
 
-def _keep(out, recording, row):
+def _keep(out: Path, recording: Recording, row: Row) -> None:
     """Write a row down, for summaries of runs that do other recordings of the study."""
     path = _rows_folder(out) / f"{recording.name.label}.json"
     content = {"input": str(recording.path), "row": row}
@@ -144,7 +153,7 @@ def _keep(out, recording, row):
             files.write_json(scratch / path.name, content)
 
 
-def _rows_folder(out):
+def _rows_folder(out: Path) -> Path:
     return out / files.WORK / "rows"
 
 
@@ -160,7 +169,7 @@ def other_rows(out: Path, recordings: list[Recording]) -> list[Row]:
     return rows
 
 
-def _is_row(row):
+def _is_row(row: Any) -> bool:
     """Return whether this is a row indeed: the file may come from anyone."""
     return (
         isinstance(row, dict)

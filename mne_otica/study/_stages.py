@@ -6,21 +6,26 @@ import logging
 import re
 import time
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mne
 import numpy as np
 from mne.utils import logger
+from numpy.typing import NDArray
 
 from mne_otica import __version__, cleaning, evaluation
 from mne_otica._recording import filtered_copy
-from mne_otica.artifacts import BlinkCandidate, BlinkScores, locate_blinks
-from mne_otica.solver._whitening import Channels
+from mne_otica.artifacts import BlinkCandidate, BlinkScores, BlinkTimes, blink_events, locate_blinks
 from mne_otica.study import _storage as files
-from mne_otica.study._components import bad_components, read_table, table_text
+from mne_otica.study._components import bad_components, read_table, reworded, table_text
 from mne_otica.study._inputs import Recording, Unit, read, sources
+
+if TYPE_CHECKING:
+    from mne.io import BaseRaw
+    from mne.preprocessing import ICA
 
 STAGES = ("fit", "find", "apply", "evaluate")
 PARAMETERS = {
@@ -36,6 +41,12 @@ _FILES = {
     "apply": ("clean", "raw"),
     "evaluate": ("clean", "blinks"),
 }
+# Verdicts where a person chose the components, and nothing was measured
+_BY_HAND = {
+    False: "nothing removed, as the table of components was edited",
+    True: "removed components, but no whole blink was found to check the result by",
+}
+_BLINK_FACTS = ("source", "channels", "polarity", "score")
 
 
 @dataclass(frozen=True)
@@ -59,8 +70,12 @@ class UnitStages:
     def __init__(self, unit: Unit, out: Path, options: Options) -> None:
         self.unit, self.out, self.options = unit, out, options
         self.notes = files.Notes(out, unit.name.label)
-        self._raws, self._filtered, self._bads = {}, {}, {}
-        self._sources = None
+        # What one stage knows and the next one needs, by recording
+        self._raws: dict[Recording, tuple[BaseRaw, list[str]]] = {}
+        self._bads: dict[Recording, list[str]] = {}
+        self._filtered: dict[Recording, BaseRaw] = {}
+        self._cleaned: dict[Recording, tuple[BaseRaw, NDArray[np.float64]]] = {}
+        self._sources: dict[str, str] | None = None
 
     # What is where
 
@@ -182,7 +197,7 @@ class UnitStages:
 
     # The recordings
 
-    def _raw(self, recording):
+    def _raw(self, recording: Recording) -> BaseRaw:
         """Return a recording in which what is bad in any run is marked bad."""
         if not self._raws:
             for one in self.unit.recordings:
@@ -193,11 +208,11 @@ class UnitStages:
                 raw.info["bads"] = [name for name in raw.ch_names if name in union]
         return self._raws[recording][0]
 
-    def _reader_warnings(self, recording):
+    def _reader_warnings(self, recording: Recording | None) -> list[str]:
         chosen = self.unit.recordings if recording is None else [recording]
         return [told for one in chosen if one in self._raws for told in self._raws[one][1]]
 
-    def _copy_to_fit(self, recording):
+    def _copy_to_fit(self, recording: Recording) -> BaseRaw:
         if recording not in self._filtered:
             fit = self.parameters("fit")
             self._filtered[recording] = filtered_copy(
@@ -205,7 +220,7 @@ class UnitStages:
             )
         return self._filtered[recording]
 
-    def _together(self, get):
+    def _together(self, get: Callable[[Recording], BaseRaw]) -> BaseRaw:
         """Return all recordings of the unit as one."""
         each = [get(recording) for recording in self.unit.recordings]
         if len(each) == 1:
@@ -220,27 +235,26 @@ class UnitStages:
 
     # The stages
 
-    def _fit(self, scratch):
+    def _fit(self, scratch: Path) -> dict[str, Any]:
         fit = self.parameters("fit")
         reject = fit["reject_by_annotation"]
         data = self._together(self._copy_to_fit)
         ica = cleaning.fit_ica(data, fit["n_components"], fit["random_state"], reject)
         ica.save(scratch / self.path("fit", ".fif").name)
-        used = data.get_data(reject_by_annotation="omit" if reject else None)
         return {
             "n_components": ica.n_components_,
             "n_iter": ica.n_iter_,
             "converged": ica.converged_,
-            "rank": Channels(used).rank,
+            "rank": ica.rank_,
             "seconds": data.n_times / data.info["sfreq"],
             "seconds_fitted": ica.n_samples_ / data.info["sfreq"],
         }
 
-    def _find(self, scratch):
+    def _find(self, scratch: Path) -> dict[str, Any]:
         ica = mne.preprocessing.read_ica(self.path("fit", ".fif"), verbose="error")
-        found = cleaning.find_blinks(
-            self._together(self._raw),
-            self._together(self._copy_to_fit),
+        raw = self._together(self._raw)
+        found = cleaning.find(
+            raw,
             ica,
             self.parameters("find")["max_components"],
             self.parameters("fit")["reject_by_annotation"],
@@ -256,7 +270,8 @@ class UnitStages:
             "status": found.status,
             "verdict": found.verdict,
             "components": ica.exclude,
-            "blinks": len(found.events.events),
+            "blinks": {name: getattr(found.blinks, name) for name in _BLINK_FACTS}
+            | {"samples": self._by_recording(found.blinks.events[:, 0] - raw.first_samp)},
             "decision": found.scores.verdict,
             "geometry": found.scores.geometry,
             "strategy": found.scores.strategy,
@@ -264,14 +279,24 @@ class UnitStages:
             "candidates": found.scores.to_dict(),
         }
 
-    def _recognise(self, table):
+    def _by_recording(self, samples: NDArray[np.int64]) -> dict[str, list[int]]:
+        """Return the samples of the recordings together as events of each."""
+        events, start = {}, 0
+        for recording in self.unit.recordings:
+            raw = self._raw(recording)
+            inside = samples[(samples >= start) & (samples < start + raw.n_times)]
+            events[recording.name.label] = (inside - start + raw.first_samp).tolist()
+            start += raw.n_times
+        return events
+
+    def _recognise(self, table: Path) -> None:
         """Remember a table as written here, before it is there for anyone to edit."""
         notes = self.notes.content
         notes["tables"] = sorted({*notes["tables"], self.notes.hash_of(table)})
         notes["table_of_fit"] = self.key("fit")
         self.notes.save()
 
-    def _keep_edits(self, automatic, n_components):
+    def _keep_edits(self, automatic: str, n_components: int) -> dict[int, tuple[str, str]] | None:
         """Put a table that a person has edited aside; return what it says if it still holds."""
         present = self.notes.hash_of(self.table)
         if present is None or present in self.notes.content["tables"]:
@@ -293,49 +318,86 @@ class UnitStages:
         n_components = self.sidecar("fit")["Results"]["n_components"]
         return bad_components(read_table(self.table, n_components))
 
-    def _ica(self):
-        ica = mne.preprocessing.read_ica(self.path("find", ".fif"), verbose="error")
+    def _ica(self) -> ICA:
+        """Return the ICA with the components to remove; its file says the same afterwards."""
+        path = self.path("find", ".fif")
+        ica = mne.preprocessing.read_ica(path, verbose="error")
         excluded = self.excluded()
         if sorted(ica.exclude) != excluded:  # by hand
             ica.exclude = excluded
             ica.labels_["blink"] = list(excluded)
+            self._follow_table(ica, path)
         return ica
 
-    def _apply(self, scratch, recording):
+    def _follow_table(self, ica: ICA, path: Path) -> None:
+        """Make the file of the ICA and the reasons in the table agree with an edited status."""
+        sidecar = self.sidecar("find")
+        rows = read_table(self.table, ica.n_components_)
+        text = reworded(self.table, rows, sidecar["Results"]["components"])
+        with files.staged(self.out, path.parent) as scratch:
+            ica.save(scratch / path.name)
+            if text is not None:
+                (scratch / self.table.name).write_text(text, encoding="utf-8", newline="\n")
+            sidecar["Outputs"][path.name] = self.notes.hash_of(scratch / path.name)
+            files.write_json(scratch / self.path("find", ".json").name, files.sealed(sidecar))
+        self.notes.moved(scratch / path.name, path)
+
+    def _apply(self, scratch: Path, recording: Recording) -> dict[str, Any]:
         ica = self._ica()
-        cleaned, _ = cleaning.remove(self._raw(recording), ica)
-        cleaned.info["bads"] = self._bads[recording]
+        cleaned, _ = self._clean(recording, ica)
         path = scratch / self.path("apply", ".fif", recording).name
         cleaned.save(path, split_naming="bids")
         return {"components": sorted(ica.exclude)}
 
-    def _evaluate(self, scratch, recording):
-        fit, find = self.parameters("fit"), self.parameters("find")
-        fitted, found = self.sidecar("fit")["Results"], self.sidecar("find")["Results"]
-        raw, filtered, ica = self._raw(recording), self._copy_to_fit(recording), self._ica()
-        reject = fit["reject_by_annotation"]
-        events = locate_blinks(raw, ica=ica, reject_by_annotation=reject)
-        benefit, harm = cleaning.evaluate(filtered, ica, events, reject)
-        status, verdict = _judgement(found, ica.exclude, benefit, harm)
-        here = cleaning.Found(_scores(found), events, benefit, harm, status, verdict)
-        settings = fit | find | {"n_components_used": fitted["n_components"]}
-        settings |= {name: fitted[name] for name in ("converged", "seconds_fitted")}
-        settings |= {"seconds": raw.n_times / raw.info["sfreq"]}
-        result = cleaning.conclude(raw, ica, here, settings)
+    def _clean(self, recording: Recording, ica: ICA) -> tuple[BaseRaw, NDArray[np.float64]]:
+        """Return the cleaned recording, and the time courses removed from it."""
+        if recording not in self._cleaned:
+            cleaned = self._raw(recording).copy()
+            cleaned.info["bads"] = self._bads[recording]
+            self._cleaned[recording] = cleaned, cleaning.remove(cleaned, ica)
+        return self._cleaned[recording]
+
+    def _evaluate(self, scratch: Path, recording: Recording) -> dict[str, Any]:
+        result = self._result(recording)
         report = scratch / self.report(recording).name
         result.report(title=recording.name.label).save(report, open_browser=False)
         _take_out_date(report)
         facts = result.to_dict()
-        del facts["settings"], facts["versions"]
-        return facts | {
-            "seconds": settings["seconds"],
-            "reduction": None if benefit is None else benefit.over(benefit.most_affected()),
-            "change": None if harm is None else harm.rms_change,
-            "report": report.name,
-        }
+        del facts["versions"]
+        return facts | {"seconds": facts.pop("settings")["seconds"], "report": report.name}
+
+    def _result(self, recording: Recording) -> cleaning.Cleaned:
+        """Return what `mne_otica.clean_raw` would, with the components that the table has."""
+        fit, find = self.parameters("fit"), self.parameters("find")
+        fitted, found = self.sidecar("fit")["Results"], self.sidecar("find")["Results"]
+        ica = self._ica()
+        filtered = self._copy_to_fit(recording)
+        cleaned, removed = self._clean(recording, ica)
+        by_hand = sorted(ica.exclude) != sorted(found["components"])
+        settings = fit | find | {"n_components_used": fitted["n_components"]}
+        settings |= {name: fitted[name] for name in ("converged", "seconds_fitted")}
+        settings |= {"seconds": cleaned.n_times / cleaned.info["sfreq"]}
+        here = cleaning.Found(
+            _scores(found), self._blinks(recording, ica, by_hand), found["status"], found["verdict"]
+        )
+        if by_hand:
+            here = replace(here, status="ok", verdict=_BY_HAND[bool(ica.exclude)])
+        result = cleaning.conclude(cleaned, filtered, ica, here, removed, settings)
+        if by_hand and result.benefit is not None:
+            result = replace(result, verdict=f"{result.verdict} (components chosen by hand)")
+        return result
+
+    def _blinks(self, recording: Recording, ica: ICA, by_hand: bool) -> BlinkTimes:
+        """Return the blinks that were found, or those of the component that a person chose."""
+        found = self.sidecar("find")["Results"]["blinks"]
+        if by_hand and found["source"] in ("component", "none"):
+            reject = self.parameters("fit")["reject_by_annotation"]
+            return locate_blinks(self._raw(recording), ica=ica, reject_by_annotation=reject)
+        samples = np.array(found["samples"][recording.name.label], dtype=np.int64)
+        return BlinkTimes(blink_events(samples), *(found[name] for name in _BLINK_FACTS))
 
 
-def _as_array(raw):
+def _as_array(raw: BaseRaw) -> BaseRaw:
     """Return a copy that does not remember how the samples were stored."""
     info = raw.info.copy()
     for channel in info["chs"]:
@@ -344,7 +406,7 @@ def _as_array(raw):
     return copy.set_annotations(raw.annotations, verbose="error")
 
 
-def _source_name(path, recording):
+def _source_name(path: Path, recording: Recording) -> str:
     """Return the name of an input in sidecars: a BIDS URI, or the name of the file."""
     if recording.bids_root is None:
         inside = path.is_relative_to(recording.path.parent)
@@ -352,7 +414,7 @@ def _source_name(path, recording):
     return f"bids:raw:{path.relative_to(recording.bids_root).as_posix()}"
 
 
-def _scores(found):
+def _scores(found: dict[str, Any]) -> BlinkScores:
     """Return the evidence as it was found."""
     rows = [
         BlinkCandidate(**{name: np.nan if value is None else value for name, value in row.items()})
@@ -362,21 +424,7 @@ def _scores(found):
     return BlinkScores(found["decision"], values, tuple(rows), found["geometry"], found["strategy"])
 
 
-def _judgement(found, exclude, benefit, harm):
-    """Return status and verdict of one recording, whoever chose the components."""
-    by_hand = sorted(exclude) != sorted(found["components"])
-    if not by_hand and not exclude:
-        return found["status"], found["verdict"]
-    if not exclude:
-        return "ok", "nothing removed, as the table of components was edited"
-    if benefit is None:
-        verdict = "removed components, but no whole blink was found to check the result by"
-    else:
-        verdict = evaluation.verdict(benefit, harm)
-    return "ok", verdict + (" (components chosen by hand)" if by_hand else "")
-
-
-def _take_out_date(report):
+def _take_out_date(report: Path) -> None:
     """Make the report of the same results the same file."""
     text = report.read_text(encoding="utf-8")
     text = re.sub(r"(<span>Created )on \d[-:\d ]+(?=via )", r"\1", text)

@@ -102,17 +102,17 @@ def discard_leftovers(out: Path) -> None:
                 shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _scratch(out):
+def _scratch(out: Path) -> Path:
     folder = out / WORK / "tmp"
     folder.mkdir(parents=True, exist_ok=True)
     return Path(tempfile.mkdtemp(prefix=f"{_host()}-{os.getpid()}-", dir=folder))
 
 
-def _host():
+def _host() -> str:
     return socket.gethostname() or "localhost"
 
 
-def _alive(pid):
+def _alive(pid: int) -> bool:
     if os.name != "posix":  # where signal 0 is not a question
         return True
     try:
@@ -124,7 +124,7 @@ def _alive(pid):
     return True
 
 
-def _flush(path):
+def _flush(path: Path) -> None:
     with open(path, "rb+") as file:
         os.fsync(file.fileno())
 

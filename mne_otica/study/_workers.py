@@ -14,8 +14,7 @@ import mne
 from mne.utils import logger
 
 from mne_otica.study._inputs import Unit, read_header, sources
-from mne_otica.study._page import Row
-from mne_otica.study._rows import process
+from mne_otica.study._rows import Row, process
 from mne_otica.study._stages import Options
 
 _COPIES = 8.0  # peak of a unit over the size of its samples in double precision, measured
@@ -45,7 +44,7 @@ def run_units(
                 ) from error
 
 
-def _parallel(units, out, options):
+def _parallel(units: Sequence[Unit], out: Path, options: Options) -> Iterator[list[Row]]:
     from joblib import Parallel, delayed
 
     task = delayed(_in_worker)
@@ -54,7 +53,7 @@ def _parallel(units, out, options):
     )
 
 
-def _in_worker(unit, out, options, level):
+def _in_worker(unit: Unit, out: Path, options: Options, level: int) -> list[Row]:
     import matplotlib
 
     matplotlib.use("agg")
@@ -62,7 +61,9 @@ def _in_worker(unit, out, options, level):
         return process(unit, out, options)
 
 
-def _on_cluster(units, out, options, address):
+def _on_cluster(
+    units: Sequence[Unit], out: Path, options: Options, address: str
+) -> Iterator[list[Row]]:
     try:
         from distributed import Client
     except ImportError as error:
@@ -75,7 +76,7 @@ def _on_cluster(units, out, options, address):
         yield from _parallel(units, out, options)
 
 
-def _n_workers(units, n_jobs):
+def _n_workers(units: Sequence[Unit], n_jobs: int) -> int:
     """Return how many workers to have: as asked for, as useful, and as memory allows."""
     if n_jobs == 1 or len(units) < 2:
         return 1
@@ -110,7 +111,7 @@ def memory_needed(units: Iterable[Unit]) -> float:
     return _WORKER + _COPIES * max(sizes) if sizes else 0.0
 
 
-def _size_on_disk(unit):
+def _size_on_disk(unit: Unit) -> int:
     return sum(
         path.stat().st_size
         for recording in unit.recordings
@@ -137,7 +138,7 @@ def memory_free() -> float | None:
     return min(found, default=None)
 
 
-def _lines(path):
+def _lines(path: str) -> list[str]:
     try:
         return Path(path).read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -51,10 +51,10 @@ def test_choice_of_recordings(root):
         "sub-01_ses-a_task-rest_run-02",
         "sub-02_ses-a_task-rest_run-01",
     ]
-    assert labels(sub=["02"]) == labels(sub=["sub-02"]) == ["sub-02_ses-a_task-rest_run-01"]
+    assert labels(subject=["02"]) == labels(subject=["sub-02"]) == ["sub-02_ses-a_task-rest_run-01"]
     assert labels(run=["02"], task=["rest"]) == ["sub-01_ses-a_task-rest_run-02"]
-    assert labels(ses=["b"]) == []
-    with pytest.raises(FileNotFoundError, match=r"No recordings .* for sub \['99'\]"):
+    assert labels(session=["b"]) == []
+    with pytest.raises(FileNotFoundError, match=r"No recordings .* for subject \['99'\]"):
         clean_study(bids_root=root, subject="99")
 
 

@@ -143,7 +143,7 @@ def test_a_study_gives_what_clean_raw_gives(finished, good):
         assert saved.annotations == raw.annotations
         row = summary(finished[0])[name]
         assert row["message"] == cleaned.verdict
-        assert row["blinks"] == str(len(cleaned.events.events))
+        assert row["blinks"] == str(len(cleaned.events))
         assert row["duration"] == "30"
         assert row["converged"] == "true"
 
@@ -301,15 +301,19 @@ def test_edits_win_and_are_never_lost(out, blinks):
     edited = table.read_bytes()
     before = state(out)
     study = clean_study([blinks], out)
-    assert redone(before, state(out)) == ["apply", "evaluate"]
+    after = state(out)
+    assert redone(before, after)[-2:] == ["apply", "evaluate"]
     assert table.read_bytes() == edited
     row = study.rows[0]
-    assert (row["removed"], row["status"]) == ("3", "ok")
+    assert (row["removed"], row["status"]) == ("ICA003", "ok")
     assert "by hand" in row["message"]
+    # The table is what every file says afterwards.
     ica = mne.preprocessing.read_ica(out / "blinks_proc-ica_ica.fif")
+    assert ica.exclude == ica.labels_["blink"] == [3]
+    clean_study([blinks], out)
+    assert redone(after, state(out)) == []
     raw = mne.io.read_raw_fif(blinks, preload=True)
     saved = mne.io.read_raw_fif(out / "blinks_proc-clean_raw.fif")
-    ica.exclude = [3]
     assert_allclose(saved.get_data(), ica.apply(raw).get_data(), atol=1e-10)
     # Another parameter: the scores are new, the decisions are the person's.
     clean_study([blinks], out, stages=STAGES[:3], max_components=1)
@@ -322,6 +326,19 @@ def test_edits_win_and_are_never_lost(out, blinks):
     assert "I looked" not in table.read_text(encoding="utf-8")
     aside = list(out.glob("blinks_proc-ica_components_edited-*.tsv"))
     assert {path.read_bytes() for path in aside} == {edited, again}
+
+
+def test_words_do_not_contradict_an_edited_status(out, blinks):
+    table = out / "blinks_proc-ica_components.tsv"
+    (removed,) = bad_components(read_table(table, 10))
+    why = read_table(table, 10)[removed][1]
+    assert why.startswith("Auto-detected blink")
+    text = table.read_text(encoding="utf-8")
+    table.write_text(text.replace("\tbad\t", "\tgood\t"), encoding="utf-8")
+    clean_study([blinks], out)
+    assert read_table(table, 10)[removed] == ("good", f"Kept by hand; before: {why}")
+    assert mne.preprocessing.read_ica(out / "blinks_proc-ica_ica.fif").exclude == []
+    assert summary(out)["blinks"]["removed"] == "none"
 
 
 def test_nothing_removed_by_hand(out, blinks):
@@ -430,7 +447,7 @@ def test_wrong_calls_say_what_is_right(tmp_path, blinks, capsys):
     (other / "dataset_description.json").write_text("{}")
     for argv, message in [
         (["run", *out], "either a list of files or bids_root"),
-        (["run", str(blinks)], "Give out"),
+        (["run", str(blinks)], "no output folder; .*--out FOLDER"),
         (["run", str(blinks), *out, "--subject", "01"], "BIDS studies only"),
         (["run", "--bids-root", str(tmp_path)], "is no BIDS study"),
         (["run", str(tmp_path / "no.edf"), *out, "--on-error", "abort"], "no failed: .* not exist"),
