@@ -1,4 +1,4 @@
-"""The command line: ``mne_otica demo | run | fit | find | apply | evaluate | sys_info``."""
+"""The command line ``mne_otica``, also as ``python -m mne_otica``."""
 
 import argparse
 import sys
@@ -11,7 +11,7 @@ import mne
 import mne_otica
 
 _STUDY = {
-    "run": "Clean a study: fit, find, apply and evaluate, each only if need be.",
+    "run": "Clean a study: fit, find, apply and evaluate, each only if needed.",
     "fit": "Fit the ICAs of a study.",
     "find": "Find the components that hold blinks, in ICAs that are fitted.",
     "apply": "Remove the components that the tables call bad.",
@@ -65,26 +65,46 @@ def _study(arguments: argparse.Namespace) -> int:
 def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
     """Add the options of a stage, spelt as MNE and mne-bids-pipeline spell them."""
     add = parser.add_argument
-    add("inputs", nargs="*", type=Path, metavar="FILE", help="recordings in any format of MNE's")
+    default = "(default: %(default)s)"
+    add("inputs", nargs="*", type=Path, metavar="FILE", help="recordings in any format MNE reads")
     add("--bids-root", type=Path, metavar="FOLDER", help="a BIDS study, in place of files")
     for name in ("subject", "session", "task"):
         add(f"--{name}", nargs="+", metavar=name.upper(), help=f"only this {name} (BIDS)")
     add("--run", nargs="+", dest="runs", metavar="RUN", help="only this run (BIDS)")
-    add("--datatype", choices=("eeg", "meg"), help="where BIDS has the EEG channels")
-    add("-o", "--out", type=Path, metavar="FOLDER", help="where to write; nothing goes elsewhere")
+    add(
+        "--datatype",
+        choices=("eeg", "meg"),
+        help="the folder of BIDS that has the EEG channels (default: eeg, or meg without it)",
+    )
+    add(
+        "-o",
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="where to write; nothing goes elsewhere (default for BIDS: derivatives/mne-otica)",
+    )
     if command in ("run", "fit"):
-        add("--n-components", type=_number, metavar="N", help="as in mne.preprocessing.ICA")
-        add("--l-freq", type=_frequency, default=1.0, metavar="HZ", help="fit above, or none")
-        add("--h-freq", type=_frequency, default=40.0, metavar="HZ", help="fit below, or none")
-        add("--random-state", type=int, default=0, metavar="SEED", help="the seed (default 0)")
+        add(
+            "--n-components",
+            type=_number,
+            metavar="N",
+            help="as in mne.preprocessing.ICA (default: the rank, or fewer if data are short)",
+        )
+        for option, limit, value in (("--l-freq", "lower", 1.0), ("--h-freq", "upper", 40.0)):
+            text = f"{limit} limit of the band to fit on, or none {default}"
+            add(option, type=_frequency, default=value, metavar="HZ", help=text)
+        add("--random-state", type=int, default=0, metavar="SEED", help=f"the seed {default}")
     if command in ("run", "find"):
-        add("--max-components", type=int, default=2, metavar="N", help="the most to remove")
+        text = f"most components to remove from a recording {default}"
+        add("--max-components", type=int, default=2, metavar="N", help=text)
     add("--concatenate-runs", action="store_true", help="one ICA for the runs of a session")
-    add("--n-jobs", type=int, default=1, metavar="N", help="recordings at once; -1: all cores")
+    text = f"recordings to clean at once, -1 for all cores {default}"
+    add("--n-jobs", type=int, default=1, metavar="N", help=text)
     add("--dask", metavar="ADDRESS", help="run on a Dask cluster, for instance tcp://host:8786")
     add("--overwrite", action="store_true", help="do again what is done")
     add("--dry-run", action="store_true", help="only say what would be done")
-    add("--on-error", choices=("continue", "abort"), default="continue", help="if one fails")
+    text = f"what to do if a recording fails {default}"
+    add("--on-error", choices=("continue", "abort"), default="continue", help=text)
 
 
 def _number(text: str) -> int | float:

@@ -118,7 +118,8 @@ class _Hooks:
 
     @wraps(_STOCK["apply"])
     def apply(self, inst: Any, *args: Any, **kwargs: Any) -> Any:
-        if self.method == METHOD and self.current_fit == "unfitted":
+        data = isinstance(inst, mne.io.BaseRaw | mne.BaseEpochs | mne.Evoked)
+        if self.method == METHOD and data and self.current_fit == "unfitted":
             raise RuntimeError("No fit available. Please fit ICA.")  # as MNE says elsewhere
         with _channels_named(self, inst):
             return _STOCK["apply"](self, inst, *args, **kwargs)
@@ -135,7 +136,7 @@ class ICA(_Hooks, _StockICA):
     ----------
     n_components : int | float | None
         Number of principal components passed to ICA, the share of the variance they
-        explain, or None for all that vary. More than the rank of the data is an error.
+        explain, or None for all that vary.
     noise_cov : None | instance of Covariance
         Noise covariance used for pre-whitening. If None, channels are scaled to unit
         variance by channel type.
@@ -270,7 +271,7 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
     _check_samples(ica, data)
     channels = Channels(data)
     _check_constant(ica.info, channels)
-    _check_rank(ica, channels)
+    _tell_rank(ica.info, channels)
     choose = ica.__dict__.pop("n_components_for", None)
     if choose is not None:
         ica.n_components = choose(channels.rank, n_samples)
@@ -279,19 +280,24 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
     _STOCK["_fit"](ica, stand_in, fit_type)
     # A variance is a sum over n - 1; that of the stand-in equals that of the data over n.
     ica.pca_explained_variance_ *= (1 - 1 / n_stand_in) / (1 - 1 / n_samples)
-    pca = ica.pca_components_[: ica.n_components_]
-    scale = np.sqrt(ica.pca_explained_variance_[: ica.n_components_])
+    # MNE warns where more components are asked for than the rank; what does not vary stays as it
+    # is, and only the rest is rotated.
+    size = min(ica.n_components_, channels.rank)
+    pca = ica.pca_components_[:size]
+    scale = np.sqrt(ica.pca_explained_variance_[:size])
     whitening = pca / scale[:, np.newaxis] @ ica._pre_whiten(np.eye(len(data)))
     white = project(whitening, data, channels.mean, np.float32)
     unmixing = unmix(white, random_state=rng, **ica.fit_params)
     maps = (unmixing.W * scale) @ pca  # W is orthogonal, so this is the mixing, transposed
     largest = np.take_along_axis(maps, np.abs(maps).argmax(axis=1)[:, np.newaxis], axis=1)
-    ica.unmixing_matrix_ = np.sign(largest) * unmixing.W / scale
+    # Up to here MNE's fit has scaled an identity.
+    ica.unmixing_matrix_[:size, :size] = np.sign(largest) * unmixing.W / scale
     ica._update_mixing_matrix()
     ica._unsorted = ica.unmixing_matrix_
     ica.n_iter_, ica.converged_ = int(unmixing.n_iter), bool(unmixing.converged)
     ica.rank_ = channels.rank
-    ica.contrast_ = unmixing.contrast
+    ica.contrast_ = np.zeros(ica.n_components_)
+    ica.contrast_[:size] = unmixing.contrast
 
 
 def maps_in_volts(ica: _StockICA) -> NDArray[np.float64]:
@@ -348,18 +354,12 @@ def _check_constant(info: "Info", channels: Channels) -> None:
             )
 
 
-def _check_rank(ica: Any, channels: Channels) -> None:
-    """Raise if more components are asked for than the data have, and say why they have less."""
+def _tell_rank(info: "Info", channels: Channels) -> None:
+    """Say why the data have fewer dimensions than channels, if they do."""
     n_channels, rank = len(channels.std), channels.rank
-    if rank == n_channels:
-        return
-    causes = _rank_causes(ica.info, channels)
-    logger.info(f"The {n_channels} channels have rank {rank}: {causes}.")
-    if ica.n_components is not None and ica.n_components > rank:
-        raise ValueError(
-            f"n_components ({ica.n_components}) exceeds the rank of the data ({rank} for "
-            f"{n_channels} channels: {causes}). Pass {rank} or fewer, or None to use the rank."
-        )
+    if rank < n_channels:
+        causes = _rank_causes(info, channels)
+        logger.info(f"The {n_channels} channels have rank {rank}: {causes}.")
 
 
 def _rank_causes(info: "Info", channels: Channels) -> str:

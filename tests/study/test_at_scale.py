@@ -1,17 +1,14 @@
-"""Forty recordings, runs that are killed, two workers, a cluster, and disks that are full."""
+"""Forty recordings, runs that are killed again and again, and disks that are full."""
 
-import os
 import random
 import shutil
-import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import mne
 import pytest
 from test_study import contents, redone, state, summary
+from test_workers import assert_resumed, killed_after_a_result, run
 
 study = pytest.importorskip("benchmarks.study", reason="run from the top of a checkout")
 
@@ -21,12 +18,6 @@ pytestmark = [
     # mne-bids warns of much that is not the matter here, and Dask of its ports.
     pytest.mark.filterwarnings("ignore"),
 ]
-COMMAND = [sys.executable, "-m", "mne_otica.cli"]
-
-
-def run(*arguments):
-    command = [*COMMAND, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module", params=["plain", "bids"])
@@ -103,78 +94,16 @@ def test_another_parameter_of_find(forty, tmp_path):
         assert redone(before, after, "s00") == ["find", "apply", "evaluate"]
 
 
-def test_results_do_not_depend_on_how_many_work(tmp_path):
-    (tmp_path / "in").mkdir()
-    paths = study.make_files(tmp_path / "in", 6, 30.0)
-    for n_jobs in (1, 2):
-        assert run("run", *paths, "-o", tmp_path / str(n_jobs), "--n-jobs", n_jobs).returncode == 0
-    assert contents(tmp_path / "1") == contents(tmp_path / "2")
-
-
-CLUSTER = """
-import sys
-
-from distributed import LocalCluster
-
-if __name__ == "__main__":
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-    ) as cluster:
-        print(cluster.scheduler_address, flush=True)
-        sys.stdin.read()  # until it is closed
-"""
-
-
-def test_a_cluster_gives_the_same(tmp_path):
-    pytest.importorskip("distributed")
-    (tmp_path / "in").mkdir()
-    paths = study.make_files(tmp_path / "in", 6, 30.0)
-    assert run("run", *paths, "-o", tmp_path / "one").returncode == 0
-    script = tmp_path / "cluster.py"
-    script.write_text(CLUSTER)
-    with subprocess.Popen(
-        [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as cluster:
-        address = cluster.stdout.readline().strip()
-        assert address.startswith("tcp://")
-        ended = run("run", *paths, "-o", tmp_path / "cluster", "--dask", address)
-        cluster.stdin.close()
-        cluster.wait()
-    assert ended.returncode == 0, ended.stderr
-    assert contents(tmp_path / "one") == contents(tmp_path / "cluster")
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_killed_ten_times(tmp_path, n_jobs):
     (tmp_path / "in").mkdir()
     paths = study.make_files(tmp_path / "in", 8, 30.0)
     inputs = {path: path.read_bytes() for path in (tmp_path / "in").iterdir()}
-    started = time.perf_counter()
     assert run("run", *paths, "-o", tmp_path / "whole").returncode == 0
-    seconds = time.perf_counter() - started
-    killed = tmp_path / "killed"
-    command = [*COMMAND, "run", *map(str, paths), "-o", str(killed), "--n-jobs", str(n_jobs)]
+    command = ["run", *map(str, paths), "-o", str(tmp_path / "killed"), "--n-jobs", str(n_jobs)]
     rng = random.Random(0)
-    n_killed = 0
-    for _ in range(10):
-        process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
-        time.sleep(2 + rng.uniform(0, seconds / 4))
-        if process.poll() is None:
-            n_killed += 1
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        for path in killed.rglob("*.fif"):
-            if ".mne_otica" not in path.parts:
-                assert path.read_bytes() == (tmp_path / "whole" / path.name).read_bytes()
-    assert n_killed >= 5
-    ended = run(*command[3:])
-    assert ended.returncode == 0, ended.stderr
-    assert contents(killed) == contents(tmp_path / "whole")
-    assert not list((killed / ".mne_otica" / "tmp").glob("*"))
-    names = {path.relative_to(killed) for path in killed.rglob("*")}
-    assert names == {
-        path.relative_to(tmp_path / "whole") for path in tmp_path.glob("whole/**/*")
-    } - {Path()}
+    assert sum(killed_after_a_result(tmp_path, command, rng.uniform(0, 0.2)) for _ in range(10)) > 5
+    assert_resumed(tmp_path, command)
     assert {path: path.read_bytes() for path in inputs} == inputs
 
 

@@ -1,0 +1,115 @@
+"""Studies as the README has them: two workers, a cluster, a run that is killed and goes on."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from test_study import contents
+
+study = pytest.importorskip("benchmarks.study", reason="run from the top of a checkout")
+
+# mne-bids warns of much that is not the matter here, and Dask of its ports.
+pytestmark = pytest.mark.filterwarnings("ignore")
+COMMAND = [sys.executable, "-m", "mne_otica"]
+
+
+def run(*arguments):
+    command = [*COMMAND, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def results(folder):
+    """Return the results that are in their places, not what is being written."""
+    return [path for path in folder.rglob("*") if path.is_file() and ".mne_otica" not in path.parts]
+
+
+def killed_after_a_result(folder, command, delay):
+    """Start a run, kill it a little after it wrote a result, and return whether it was running.
+
+    What is there must be whole: the same as in a run that was not killed.
+    """
+    out = folder / "killed"
+    before = len(results(out))
+    process = subprocess.Popen(
+        [*COMMAND, *command], start_new_session=True, stdout=subprocess.DEVNULL
+    )
+    while process.poll() is None and len(results(out)) == before:
+        time.sleep(0.01)
+    time.sleep(delay)
+    running = process.poll() is None
+    if running:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    for path in results(out):
+        if path.suffix == ".fif":
+            assert path.read_bytes() == (folder / "whole" / path.name).read_bytes()
+    return running
+
+
+def assert_resumed(folder, command):
+    """Run to the end; the results must be those of a run that was not killed."""
+    ended = run(*command)
+    assert ended.returncode == 0, ended.stderr
+    killed, whole = folder / "killed", folder / "whole"
+    assert contents(killed) == contents(whole)
+    assert not list((killed / ".mne_otica" / "tmp").glob("*"))
+    names = {path.relative_to(killed) for path in killed.rglob("*")}
+    assert names == {path.relative_to(whole) for path in whole.rglob("*")}
+
+
+@pytest.fixture(scope="module")
+def one_by_one(tmp_path_factory):
+    """Three recordings, and what one worker makes of them."""
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "in").mkdir()
+    paths = study.make_files(folder / "in", 3, 20.0)
+    assert run("run", *paths, "-o", folder / "whole").returncode == 0
+    return folder, paths
+
+
+def test_two_workers_give_the_same(one_by_one):
+    folder, paths = one_by_one
+    ended = run("run", *paths, "-o", folder / "two", "--n-jobs", 2)
+    assert ended.returncode == 0, ended.stderr
+    assert contents(folder / "whole") == contents(folder / "two")
+
+
+def test_a_run_that_was_killed_goes_on(one_by_one):
+    folder, paths = one_by_one
+    command = ["run", *paths, "-o", folder / "killed"]
+    assert killed_after_a_result(folder, list(map(str, command)), delay=0)
+    assert_resumed(folder, command)
+
+
+CLUSTER = """
+import sys
+
+from distributed import LocalCluster
+
+if __name__ == "__main__":
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()  # until it is closed
+"""
+
+
+def test_a_cluster_gives_the_same(one_by_one, tmp_path):
+    pytest.importorskip("distributed")
+    folder, paths = one_by_one
+    script = tmp_path / "cluster.py"
+    script.write_text(CLUSTER)
+    with subprocess.Popen(
+        [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as cluster:
+        address = cluster.stdout.readline().strip()
+        assert address.startswith("tcp://")
+        ended = run("run", *paths, "-o", tmp_path / "cluster", "--dask", address)
+        cluster.stdin.close()
+        cluster.wait()
+    assert ended.returncode == 0, ended.stderr
+    assert contents(folder / "whole") == contents(tmp_path / "cluster")
