@@ -8,8 +8,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from benchmarks.paper.methods import METHODS
-from benchmarks.paper.output import LINES, MARKERS, Output, markdown
+from benchmarks.paper.output import LINES, MARKERS, Output
 from benchmarks.paper.table import CLIP, measure
+from benchmarks.results import markdown
 from mne_otica.simulation.mixtures import _vanishing_curvature_position, _zero_negentropy_position
 
 MODES = {"zero_negentropy": "Zero negentropy", "vanishing_curvature": "Vanishing curvature"}

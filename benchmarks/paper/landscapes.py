@@ -8,8 +8,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from benchmarks.paper.contrasts import over_angles, standard_sample
-from benchmarks.paper.output import Output, markdown
+from benchmarks.paper.output import Output
 from benchmarks.paper.sensitivity import DISTRIBUTIONS
+from benchmarks.results import markdown
 
 COUNTS = tuple(name for name in DISTRIBUTIONS if name != "Laplace")
 N_SAMPLES = 10_000
@@ -53,7 +54,8 @@ def plot(rows: pd.DataFrame) -> Figure:
 def run(output: Output, options: Namespace) -> None:
     """Compute and write the section."""
     n_angles = 91 if options.quick else 361
-    rows = output.write_rows(row for name in COUNTS for row in landscape(name, n_angles))
+    curves = (row for name in COUNTS for row in landscape(name, n_angles))
+    rows = output.write_rows(curves, options.report)
     figure = output.figure(plot(rows), "Contrasts of two-source mixtures over the angle.")
     table = []
     for name in COUNTS:

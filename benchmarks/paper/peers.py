@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from benchmarks.cleaning import band, recordings
-from benchmarks.paper.output import MARKERS, Output, markdown
+from benchmarks.paper.output import MARKERS, Output
+from benchmarks.results import markdown
 from benchmarks.solver import SHARED_DATA
 from mne_otica import ICA, find_bads_blink, find_blink_events, preservation, rms_reduction
 from mne_otica.metrics import residual_dependence

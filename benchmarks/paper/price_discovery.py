@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from benchmarks.paper.bound import student_information
-from benchmarks.paper.output import Output, beside, markdown
+from benchmarks.paper.output import Output, beside
+from benchmarks.results import markdown
 from tutorials.price_discovery import (
     DEGREES_OF_FREEDOM,
     TRUE_SHARES,
@@ -60,7 +61,7 @@ def plot(rows: pd.DataFrame) -> Figure:
 def run(output: Output, options: Namespace) -> None:
     """Simulate and write the section."""
     n_runs = 50 if options.quick else N_RUNS
-    rows = output.write_rows(estimate(seed) for seed in range(n_runs))
+    rows = output.write_rows((estimate(seed) for seed in range(n_runs)), options.report)
     figure = output.figure(plot(rows), f"Information shares in {n_runs} runs.")
     shares = rows[list(MARKETS)]
     columns = zip(MARKETS, TRUE_SHARES, PAPER_MEAN, PAPER_SD, smallest_deviations(), strict=True)

@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 
 from benchmarks.paper.bound import expected_amari
 from benchmarks.paper.methods import METHODS, separate
-from benchmarks.paper.output import LINES, MARKERS, Output, markdown
+from benchmarks.paper.output import LINES, MARKERS, Output
+from benchmarks.results import markdown
 from mne_otica.simulation import mixture
 
 DIMENSIONS = (5, 10, 20, 30, 40)

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from benchmarks.paper.contrasts import Values, of_population, of_sample
-from benchmarks.paper.output import Output, beside, markdown
+from benchmarks.paper.output import Output, beside
+from benchmarks.results import markdown
 
 DISTRIBUTIONS = {
     "Laplace": stats.laplace(),
@@ -49,23 +50,24 @@ def plot(rows: pd.DataFrame) -> Figure:
     return figure
 
 
+def contrasts(name: str, seeds: range) -> dict:
+    """Return the contrasts of a distribution, and mean and deviation of those of its samples."""
+    distribution = DISTRIBUTIONS[name]
+    samples = np.array([of_sample(distribution, N_SAMPLES, seed) for seed in seeds])
+    return {
+        "distribution": name,
+        **of_population(distribution)._asdict(),
+        "w2_sample": samples[:, 0].mean(),
+        "w2_sample_sd": samples[:, 0].std(ddof=1),
+        "log_cosh_sample": samples[:, 1].mean(),
+        "log_cosh_sample_sd": samples[:, 1].std(ddof=1),
+    }
+
+
 def run(output: Output, options: Namespace) -> None:
     """Compute and write the section."""
     seeds = range(20 if options.quick else N_SEEDS)
-    records = []
-    for name, distribution in DISTRIBUTIONS.items():
-        samples = np.array([of_sample(distribution, N_SAMPLES, seed) for seed in seeds])
-        records.append(
-            {
-                "distribution": name,
-                **of_population(distribution)._asdict(),
-                "w2_sample": samples[:, 0].mean(),
-                "w2_sample_sd": samples[:, 0].std(ddof=1),
-                "log_cosh_sample": samples[:, 1].mean(),
-                "log_cosh_sample_sd": samples[:, 1].std(ddof=1),
-            }
-        )
-    rows = output.write_rows(records)
+    rows = output.write_rows((contrasts(name, seeds) for name in DISTRIBUTIONS), options.report)
     figure = output.figure(plot(rows), "W2² and log cosh negentropy of five distributions.")
     table = [
         [
