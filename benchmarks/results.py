@@ -113,7 +113,7 @@ def show(title: str, lines: Iterable[str], write: bool) -> None:
     print(f"## {title}\n\n{record.environment}\n")
     for line in lines:
         print(line, flush=True)
-        record.lines += line.splitlines() or [""]
+        record.lines += line.split("\n")
     if write:
         record.write()
         write_pages()
@@ -129,14 +129,14 @@ def comparison() -> str:
     }
     header = ["method"]
     for name in tables:
-        header += [f"{name}: seconds", "dependence"]
+        header += [f"{name.replace(': ', ', ')}: seconds", "dependence"]
     columns = [column for name in tables for column in (seconds[name], left[name])]
-    lowest = [min(map(float, column.values())) for column in columns]
+    best = [min(column.values(), key=float) for column in columns]
     rows = []
     for method in columns[0]:
-        cells = [column[method] for column in columns]
-        pairs = zip(cells, lowest, strict=True)
-        rows.append([method, *(f"**{c}**" if float(c) == low else c for c, low in pairs)])
+        cells = [column.get(method, "not run") for column in columns]
+        pairs = zip(cells, best, strict=True)
+        rows.append([method, *(f"**{cell}**" if cell == low else cell for cell, low in pairs)])
     return f"{markdown(header, rows)}\n\n{record.environment}"
 
 
@@ -147,7 +147,7 @@ def regimes() -> str:
     won, total, trials = cells_won()
     return (
         "On the mixtures of the paper (nine kinds of sources, each with 10, 20 and 30 of them) "
-        f"OT-ICA has the lowest mean error in {won} of {total} cells, beside FastICA, JADE and "
+        f"OT-ICA has the lowest mean error in {won} of {total} cells, compared with FastICA, JADE and "
         f"Picard of both kinds ({trials} trials each; `python -m benchmarks.paper table`, "
         "`docs/results.md`)."
     )
@@ -167,7 +167,6 @@ BLOCKS = {
     "long": lambda: tables_of("long-and-dense-recordings"),
     "study": lambda: tables_of("studies-40-recordings-of-60-s"),
     "channels": lambda: tables_of("few-channels"),
-    "mutants": lambda: tables_of("mutants"),
     "unseen": lambda: tables_of("seeds-not-used-before"),
 }
 

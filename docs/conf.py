@@ -120,7 +120,6 @@ def setup(app):
 html_theme = "pydata_sphinx_theme"
 html_title = "mne-otica"
 html_static_path = ["_static"]
-html_extra_path = ["../tutorials/price_discovery.py"]  # the notebook needs it
 html_css_files = ["style.css"]
 html_show_sourcelink = False
 # Pages without pages below them need no list of these.
@@ -128,7 +127,7 @@ html_sidebars = {page: [] for page in ("index", "start", "how", "choosing", "faq
 html_theme_options = {
     "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
-    "secondary_sidebar_items": {"index": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],

@@ -1,7 +1,8 @@
-"""The outside names that these pages link to, for builds without a network.
+"""The names of other projects that these pages link to, for builds without a network.
 
-Sphinx asks the real inventories first. Where they cannot be fetched, a build would otherwise
-warn about each of them and about every name that is not found, and warnings are errors here.
+Sphinx tries the real inventories first and takes these where a download fails. It has no setting
+for that: a failed download is a warning without a type, which cannot be suppressed, and every name
+that is then missing is another one, while warnings are errors here.
 """
 
 import zlib
