@@ -154,9 +154,10 @@ def regimes() -> str:
 
 
 def tables_of(*names: str) -> str:
-    """Return the tables of records as they are, each with its date and versions."""
+    """Return the tables of records, below a section of a page, with dates and versions."""
     records = [Record.read(name) for name in names]
-    return "\n\n".join(f"{record.text()}\n\n{record.environment}" for record in records)
+    parts = [f"{record.text()}\n\n{record.environment}" for record in records]
+    return "\n\n".join(parts).replace("### ", "#### ")
 
 
 BLOCKS = {

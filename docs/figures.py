@@ -28,7 +28,7 @@ def blink():
         signal = 1e6 * recording.get_data([name])[0]
         axes[0].plot(raw.times, signal, label=label, linewidth=1.1, **style)
         axes[1].plot(raw.times, signal, linewidth=1.8, **style)
-    last = (result.events.events[-1, 0] - raw.first_samp) / raw.info["sfreq"]
+    last = (mne_otica.find_blink_events(raw)[-1, 0] - raw.first_samp) / raw.info["sfreq"]
     axes[0].set(xlim=(0, 16), xlabel="Time (s)", ylabel=f"{name} (µV)")
     axes[0].set_title("Four blinks in the recording that comes with the package", loc="left")
     axes[0].legend(frameon=False, loc="upper center", ncols=2)

@@ -46,7 +46,7 @@ plt.show()
 band = result.settings["l_freq"], result.settings["h_freq"]
 before = result.filtered()
 perfect = sim.without_blinks.copy().filter(*band)
-events = result.events.events
+events = mne_otica.find_blink_events(sim.raw)
 ceiling = mne_otica.rms_reduction(before, perfect, events)
 print(f"Ideal result: {ceiling.overall:.0%}, at the five channels {ceiling.over(worst):.0%}")
 
@@ -127,8 +127,8 @@ print(mne_otica.verdict(benefits[3], harms[3]))
 # the windows would be where that component is large. ``clean_raw`` therefore takes them from EOG or
 # frontal channels if there are any.
 
-print(f"Source of the blink times: {result.events.source}")
-print(f"Channels: {', '.join(result.events.channels)}")
+blinks = mne_otica.locate_blinks(sim.raw)
+print(f"Source of the blink times: {blinks.source}, {', '.join(blinks.channels)}")
 
 # %%
 # `mne_otica.rms_reduction` and `mne_otica.preservation` take a recording before, one after, and
