@@ -147,8 +147,8 @@ def regimes() -> str:
     won, total, trials = cells_won()
     return (
         "On the mixtures of the paper (nine kinds of sources, each with 10, 20 and 30 of them) "
-        f"OT-ICA has the lowest mean error in {won} of {total} cells, compared with FastICA, JADE and "
-        f"Picard of both kinds ({trials} trials each; `python -m benchmarks.paper table`, "
+        f"OT-ICA has the lowest mean error in {won} of {total} cells, compared with FastICA, JADE "
+        f"and Picard of both kinds ({trials} trials each; `python -m benchmarks.paper table`, "
         "`docs/results.md`)."
     )
 

@@ -74,12 +74,12 @@ def run(output: Output, options: Namespace) -> None:
     header = ["sources", "W2² peaks at", "peak", "median", "width", "log cosh peaks at", "peak"]
     output.section(
         "Landscapes: counts",
-        "Two sources of the same kind, N = 10 000, rotated by an angle; 0 is separation. The "
-        "paper shows curves without numbers and reads plateaus of the gradient from them. What we "
-        "see is the same: on a lattice W2² has its peak at the sources, as a needle a few "
-        "degrees wide (the width is taken half-way between median and peak) on a nearly flat "
-        "plain. A gradient method that starts on the plain finds the needle by luck; the solver "
-        "here crosses the plain on cumulants (see [differences](differences.md)).",
+        "Two sources with the same distribution, N = 10 000, rotated by an angle; at 0 they are "
+        "separated. The paper shows curves without numbers and concludes that the gradient has "
+        "plateaus. The result is the same here: for discrete sources W2² is nearly constant, with "
+        "a narrow peak at the sources, a few degrees wide (at half the height between median and "
+        "peak). A gradient method finds the peak only if it starts close to it; the solver of this "
+        "package finds it with the help of cumulants (see [](differences.md#the-solver)).",
         figure,
         markdown(header, table),
     )

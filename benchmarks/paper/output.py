@@ -25,7 +25,7 @@ below its title, from the numbers in `benchmarks/results`; [](differences.md) li
 package departs from the paper on purpose.
 """
 COMMENT = "#"
-# Told apart without colour: each method has its own marker and line.
+# Each method has its own marker and line, so that colour is not needed.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
 

@@ -82,11 +82,10 @@ def run(output: Output, options: Namespace) -> None:
         "Price discovery",
         f"Three markets, T = 5000, {n_runs} runs (seeds from 0), Student-t innovations with 5, 6 "
         "and 7 degrees of freedom, covariance known as in the paper; no order among the "
-        "markets is assumed. A standard deviation of "
-        f"{n_runs} runs is itself known to {100 / np.sqrt(2 * n_runs):.0f} % only, so a smaller "
-        "difference is chance. The bound is "
-        "that of an efficient estimator of the rotation, which knows the scores of the t "
-        "distributions.",
+        "markets is assumed. The standard error of a standard deviation of "
+        f"{n_runs} runs is {100 / np.sqrt(2 * n_runs):.0f} %, so that smaller differences are "
+        "within chance. The bound is that of an efficient estimator of the rotation that knows the "
+        "score functions of the t distributions.",
         figure,
         markdown(header, table),
     )

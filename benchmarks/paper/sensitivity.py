@@ -1,4 +1,4 @@
-"""How far from a Gaussian two contrasts see five distributions."""
+"""Two contrasts of five distributions: how far they are from a Gaussian."""
 
 from argparse import Namespace
 
@@ -86,12 +86,11 @@ def run(output: Output, options: Namespace) -> None:
     ]
     output.section(
         "Sensitivity: W2² and log cosh",
-        "Ours are the values of the distributions themselves, without sampling; the columns "
-        f'"samples" give mean and standard deviation over {len(seeds)} samples of '
-        f"{N_SAMPLES}. The paper's values are of one sample, which explains the differences where "
-        "they are within two or three of those deviations; those of log cosh are larger for "
-        "binomial sources, as they would be if its mean for a Gaussian had been estimated from a "
-        "sample as well.",
+        "Our values are those of the distributions, without sampling; the columns "
+        f'"samples" have mean and standard deviation over {len(seeds)} samples of size '
+        f"{N_SAMPLES}. The values of the paper are from one sample, which explains differences of "
+        "two or three standard deviations; those of log cosh are larger for binomial sources, as "
+        "they would be if the mean for a Gaussian had been estimated from a sample, too.",
         figure,
         markdown(header, table),
     )

@@ -23,8 +23,8 @@ N_SAMPLES = 10_000
 DIMENSIONS = (10, 20, 30)
 QUICK = ("otica", "contrast", "fastica", "jade", "infomax", "picard")
 SLOW = ("riemannian", "fastica50")
-# Exponential, the tenth, is Chi-square with two degrees of freedom: once standardised, the same
-# samples. The numbers are the same, the paper's too, and are shown and counted once.
+# The tenth, Exponential, is Chi-square with two degrees of freedom: standardised, the samples are
+# the same, and so are the numbers, also in the paper. They are shown and counted once.
 TABLE_REGIMES = REGIMES[:9]
 LABELS = dict(
     zip(
@@ -170,7 +170,7 @@ def plot(cells: pd.DataFrame) -> Figure:
 
 
 def closest_rivals(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return for each cell the method that OT-ICA compares worst with, and the ratio of errors.
+    """Return the best other method of each cell, and the ratio of the error of OT-ICA to its.
 
     Two methods are compared on the trials that both have.
     """
@@ -273,30 +273,30 @@ def seconds_table(cells: pd.DataFrame) -> str:
 
 
 EXPLANATION = """\
-Mean Amari index over the trials (seed = number of the trial), N = 10 000, errors above 1.5 count as
-1.5. The mixtures follow the paper's recipe with our random numbers, so single cells differ by
-chance: the intervals of the figure say how much. "InfoMax" is in the paper, and here, Picard
-without the orthogonal constraint and with `extended=True`. FastICA is shown twice: as users run it,
-with one seed and scikit-learn's defaults, and as the paper ran it, the best of 50 seeds *chosen by
-the true error*, with up to 1000 iterations, which nobody can do on real data. The seconds are of
-processor time with one thread, averaged over regimes; the best of 50 includes its 50 runs. The last
-column compares OT-ICA with its closest rival on the trials that both have. "Contrast alone" is
-OT-ICA without its refinement: the estimate that the paper defines. Where a method has had fewer
-trials than OT-ICA, their number is in brackets: it takes too long for more. The paper's Chi-square
-(two degrees of freedom) and Exponential are one distribution, with the same numbers there and here:
-they are one row."""
+Mean Amari index over the trials (the seed is the number of the trial), N = 10 000, errors
+clipped at 1.5. The mixtures are those of the paper with other random numbers, so that cells
+differ by chance, as shown by the intervals in the figure. "InfoMax" is, in the paper and here,
+Picard without the orthogonal constraint and with `extended=True`. FastICA is shown twice: as
+users run it, with one seed and scikit-learn's defaults, and as in the paper, the best of 50
+seeds *chosen by the true error*, with up to 1000 iterations, which is not possible with real
+data. Seconds are processor time with one thread, averaged over regimes; the best of 50 includes
+its 50 runs. The last column compares OT-ICA with the best other method, on the trials that both
+have. "Contrast alone" is OT-ICA without refinement, the estimate of the paper. If a method has
+fewer trials than OT-ICA, because it takes too long, their number is in brackets. The paper's
+Chi-square (two degrees of freedom) and Exponential are the same distribution, with the same
+numbers in the paper and here; they are one row."""
 BOUND = """\
-The bounds are asymptotic (derived under [differences](differences.md)): no regular
-estimator has a smaller expected error (dotted), and none that whitens with the covariance of the
-sample, as all the methods here but InfoMax do (solid). Where sources have edges or steps their
-Fisher information is infinite and the dotted line falls to zero; whitening keeps its price."""
+The bounds are asymptotic (derived under [differences](differences.md)): no regular estimator
+has a smaller expected error (dotted), and none that whitens with the sample covariance, as all
+methods here except InfoMax do (solid). If a density is discontinuous or discrete, its Fisher
+information is infinite and the dotted line is at zero; the bound with whitening is not."""
 WHY = """\
-Where we differ: the solver finds the optimum of the contrast where the paper's stochastic one
-stopped before it (Full Hybrid, Zero Gaussian, Discrete Only, Uniform at d = 30, Laplace at
-d = 30); everywhere else both are at the optimum and the difference is chance. The refinement then
-lowers the error further, most for Laplace sources. Peers differ from the
-paper's by chance, by versions, and on Discrete Only by how far a failure goes, which the clip at
-1.5 partly hides."""
+Differences: the solver finds the optimum of the contrast in regimes where the stochastic solver
+of the paper stopped before it (Full Hybrid, Zero Gaussian, Discrete Only, Uniform at d = 30,
+Laplace at d = 30); elsewhere both are at the optimum and differ by chance. The refinement
+lowers the error further, most for Laplace sources. The other methods differ from the paper by
+chance, by their versions, and on Discrete Only by how they fail, which is partly hidden by the
+clipping at 1.5."""
 
 
 def run(output: Output, options: Namespace) -> None:

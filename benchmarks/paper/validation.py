@@ -105,9 +105,9 @@ def run(output: Output, options: Namespace) -> None:
     output.section(
         "Validation: four sources",
         "Laplace, uniform, Student-t(3) and Beta(0.5, 0.5) sources, N = 10 000, mixed by the "
-        f"paper's matrix. The paper shows one draw; ours are means of {trials} draws, and the "
-        "interval holds nine tenths of them, so the paper's two errors are ordinary draws "
-        "if they lie in it.",
+        f"paper's matrix. The paper shows one draw; ours are means of {trials} draws with an "
+        "interval that contains 90 % of them, so that the errors of the paper are typical if they "
+        "lie in it.",
         figure,
         markdown(["method", "paper", "ours, mean", "difference", "90 % of draws"], table),
         *matrices,
