@@ -7,6 +7,8 @@ import tomllib
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
+from sphinx.application import Sphinx
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import inventories  # noqa: E402
@@ -100,7 +102,7 @@ sphinx_gallery_conf = {
 
 
 # -- Command line ------------------------------------------------------------------------
-def write_help(app):
+def write_help(app: Sphinx) -> None:
     """Write the help of each command that the page on the command line shows."""
     os.environ.update(COLUMNS="88", NO_COLOR="1")
     page = (HERE / "cli.md").read_text()
@@ -111,8 +113,8 @@ def write_help(app):
             cli.main([name, "--help"])
 
 
-def setup(app):
-    """Connect what this site does by itself."""
+def setup(app: Sphinx) -> None:
+    """Connect the function above."""
     app.connect("builder-inited", write_help)
 
 

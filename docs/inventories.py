@@ -70,15 +70,15 @@ _NAMES = {
 }
 
 
-def write(folder):
+def write(folder: Path) -> dict[str, tuple[str, tuple[None, str]]]:
     """Write one inventory per project and return Sphinx's mapping of URLs to them."""
-    Path(folder).mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     mapping = {}
     for project, url in URLS.items():
         head = f"# Sphinx inventory version 2\n# Project: {project}\n# Version: \n"
         head += "# The remainder of this file is compressed using zlib.\n"
         lines = (f"{name} {kind} 1 {page} -\n" for name, kind, page in _NAMES[project])
-        path = Path(folder) / f"{project}.inv"
+        path = folder / f"{project}.inv"
         path.write_bytes(head.encode() + zlib.compress("".join(lines).encode()))
         mapping[project] = (url, (None, str(path)))
     return mapping
