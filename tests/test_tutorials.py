@@ -21,6 +21,7 @@ QUICK = "80_price_discovery.py"  # the everyday tests run one as a notebook, the
 def tutorial(monkeypatch):
     """Return a function that runs a tutorial and returns the variables it leaves."""
     monkeypatch.syspath_prepend(ROOT / "tutorials")  # where modules of a tutorial are
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # for the command line, which runs elsewhere
 
     def run(name):
         with warnings.catch_warnings():
