@@ -1,1 +1,1 @@
-"""Measurements beside the peers. Not part of the installed package."""
+"""Comparisons with other methods. Not part of the installed package."""

@@ -1,8 +1,8 @@
 """Which component holds the blinks? Three rules on simulated recordings with known truth.
 
-Run ``python -m benchmarks.blinks`` for 200 recordings (some twenty minutes on one core), or
-with ``--n 20`` for a taste. ``--keep FILE`` keeps each answer, so that a run that was interrupted
-goes on where it was. ``--nameless`` hides positions and channel names from the rules.
+Run ``python -m benchmarks.blinks`` for 200 recordings (about twenty minutes on one core), or with
+``--n 20`` for a short run. ``--keep FILE`` saves each answer, so that an interrupted run can be
+continued. ``--nameless`` hides positions and channel names from the rules.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def design(seed):
     rng = np.random.default_rng([2024, seed])
     duration = float(np.exp(rng.uniform(np.log(20), np.log(600))))
     has_blinks = seed % 3 != 0
-    # At most one blink in 1.5 s, which is forty a minute.
+    # At most one blink per 1.5 s, which is forty per minute.
     most = min(60, int(duration / 1.5))
     return dict(
         channels=int(rng.choice([8, 12, 16, 19, 24, 32, 48, 64])),
@@ -62,7 +62,7 @@ class Outcome:
 
 
 def run(seed, nameless=False):
-    """Simulate, fit, and ask each rule."""
+    """Simulate, fit, and apply each rule."""
     settings = design(seed)
     if settings["sleep"]:
         settings["saccades"] = False

@@ -1,8 +1,8 @@
-"""Benefit and harm of clean_raw beside what MNE offers, on two real recordings.
+"""Benefit and harm of clean_raw and of the methods in MNE, on two real recordings.
 
 Run ``python -m benchmarks.cleaning FOLDER``, where FOLDER holds ``eeglab_data.set``; without it
-only the shipped recording is used. The other methods are told which channel is the EOG;
-clean_raw gets it for the times of blinks only.
+only the shipped recording is used. The other methods use the EOG channel; clean_raw uses it for
+the blink times only.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def recordings(folder):
 
 
 def band(raw):
-    """Return the band that is judged: 1 to 40 Hz, EEG and EOG."""
+    """Return the signals that are evaluated: EEG and EOG, 1 to 40 Hz."""
     picks = mne.pick_types(raw.info, eeg=True, eog=True, exclude="bads")
     return raw.copy().pick(picks).filter(1.0, 40.0, picks=["eeg", "eog"])
 
@@ -52,7 +52,7 @@ def by_picard(raw, n_components):
 
 
 def by_regression(raw, n_components):
-    # It asks for a reference to be set; the empty list keeps the one there is.
+    # EOGRegression requires that a reference has been set; the empty list keeps the present one.
     raw = raw.copy().set_eeg_reference([])
     return EOGRegression(picks="eeg", picks_artifact="eog").fit(band(raw)).apply(raw)
 
@@ -67,8 +67,8 @@ def by_ssp(raw, n_components):
 def by_iclabel(raw, n_components):
     from mne_icalabel import label_components
 
-    # ICLabel is made for 1 to 100 Hz and the average reference. The band it gets; another
-    # reference would make its ICA one of other data than those that are judged.
+    # ICLabel was trained on 1 to 100 Hz and the average reference. The reference is not changed,
+    # because the other methods are evaluated on the recording as it is.
     fit_on = raw.copy().pick("eeg", exclude="bads")
     fit_on.filter(1.0, min(100.0, 0.45 * raw.info["sfreq"]))
     ica = picard(n_components)
@@ -89,7 +89,7 @@ METHODS = {
 
 def row(name, raw, events, clean, n_components):
     """Clean, and return the row of the table."""
-    started = time.process_time()  # others may use the machine
+    started = time.process_time()  # independent of other processes on the machine
     after = clean(raw, n_components)
     seconds = time.process_time() - started
     before = band(raw).pick("eeg")

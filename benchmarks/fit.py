@@ -1,11 +1,11 @@
-"""Time of a fit on the shipped recording, beside stock MNE.
+"""Time of a fit on the shipped recording, compared with stock MNE.
 
     python -m benchmarks.fit
 
 The 59 good EEG channels of `mne_otica.datasets.sample`, 24 s at 600 Hz, filtered from 1 to 40 Hz.
 Every method fits the same data with the same number of components through ``ICA.fit``, in one
-process and on one thread unless the environment says otherwise. "Dependence" is what the
-components still share (`mne_otica.metrics.residual_dependence`), lower is better.
+process and on one thread unless the environment says otherwise. "Dependence" is the residual
+dependence (`mne_otica.metrics.residual_dependence`), lower is better.
 """
 
 import os

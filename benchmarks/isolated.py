@@ -1,4 +1,4 @@
-"""Run one fit in a process of its own and measure its time and memory."""
+"""Run one fit in a separate process and measure its time and memory."""
 
 import multiprocessing
 import time
@@ -19,7 +19,7 @@ Fit = Callable[[NDArray], tuple[NDArray, int]]  # whitened data -> unmixing, pas
 
 @dataclass
 class Measurement:
-    """What a fit took and what it left."""
+    """Time, memory and residual dependence of a fit."""
 
     seconds: float
     passes: int
@@ -36,8 +36,7 @@ def _memory(field: str) -> float:
 def watched(function: Callable, *args) -> tuple[Any, float, float]:
     """Call a function; return its result, its seconds and the bytes it held at its peak.
 
-    The seconds are of processor time, which other processes on the machine do not change. With one
-    thread they are those of a clock on a quiet machine.
+    The seconds are processor time, which does not depend on other processes on the machine.
     """
     before = _memory("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # resets the peak
@@ -50,7 +49,7 @@ def _run(fit: Fit, path: Path, connection) -> None:
     mne.set_log_level("error")
     X = np.load(path)
     with warnings.catch_warnings():
-        # Peers warn when they stop at their limits; the table shows their passes.
+        # Methods warn when they reach their maximum of iterations; the table shows the number.
         warnings.simplefilter("ignore")
         fit(X[:4, :2000])  # imports, caches and thread pools are not part of a fit
         (W, passes), seconds, extra = watched(fit, X)

@@ -1,7 +1,7 @@
-"""clean_raw on kinds of recordings that laboratories have: right component and times, or nothing.
+"""clean_raw on typical kinds of recordings: component and times of blinks, or none.
 
-Run ``python -m benchmarks.kinds`` (some ten minutes on one core); ``--write`` keeps the table. Half
-of the recordings of each kind have no blinks, and nothing may be taken from them.
+Run ``python -m benchmarks.kinds`` (about ten minutes on one core); ``--write`` keeps the table.
+Half of the recordings of each kind have no blinks, so that nothing may be removed.
 """
 
 import argparse
@@ -19,7 +19,7 @@ MINUTE = 60.0
 
 
 def with_bad_channels(sim, rng):
-    """Return the recording with a flat, a noisy and a popping channel that no one marked."""
+    """Return the recording with a flat, a noisy and a popping channel that are not marked bad."""
     raw = sim.raw.copy()
     flat, noisy, popping = rng.choice(len(raw.ch_names), 3, replace=False)
     raw._data[flat] = 0
@@ -31,7 +31,7 @@ def with_bad_channels(sim, rng):
 
 
 def with_clinical_names(sim, rng):
-    """Return the recording without positions, with names as a clinic writes them."""
+    """Return the recording without positions and with clinical channel names."""
     raw = sim.raw.copy().set_montage(None)
     old = {"T7": "T3", "T8": "T4", "P7": "T5", "P8": "T6"}
     return raw.rename_channels(lambda name: f"EEG {old.get(name, name)}-Ref")
@@ -45,21 +45,21 @@ def with_low_rank(sim, rng):
 
 
 def high_density(n_blinks, rng, seed):
-    """128 channels; a flat, a noisy and a popping one that nobody marked."""
+    """128 channels; a flat, a noisy and a popping one that are not marked bad."""
     names = mne.channels.make_standard_montage("brainproducts-RNP-BA-128").ch_names[:128]
     sim = simulate_raw(names, 2.5 * MINUTE, 128.0, n_blinks=n_blinks, random_state=seed)
     return sim, with_bad_channels(sim, rng)
 
 
 def mobile(n_blinks, rng, seed):
-    """14 channels on the move: pops of millivolts and swinging cables."""
+    """14 channels, mobile: pops of millivolts and cable movements."""
     trouble = dict(pops=20, pop_amplitude=3e-3, movements=4, noisy_channels=1)
     sim = simulate_raw(14, 2 * MINUTE, 128.0, n_blinks=n_blinks, random_state=seed, **trouble)
     return sim, sim.raw
 
 
 def clinical(n_blinks, rng, seed):
-    """19 channels with the names of a clinic and no positions."""
+    """19 channels with clinical names and no positions."""
     sim = simulate_raw(19, 3 * MINUTE, 200.0, n_blinks=n_blinks, random_state=seed)
     return sim, with_clinical_names(sim, rng)
 

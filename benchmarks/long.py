@@ -1,6 +1,6 @@
-"""Long and dense recordings: time, memory, progress, and how soon an interrupt ends a fit.
+"""Long and dense recordings: time, memory, and how fast an interrupt ends a fit.
 
-Run ``python -m benchmarks.long``; ``--write`` keeps the result. The largest case takes some
+Run ``python -m benchmarks.long``; ``--write`` keeps the result. The largest case takes a few
 minutes and 3 GB.
 """
 

@@ -1,14 +1,12 @@
-"""Peak memory of a fit, beside stock MNE.
+"""Peak memory of a fit, compared with stock MNE.
 
     python -m benchmarks.memory
 
 Simulates a 64-channel recording of an hour at 250 Hz and fits it in a fresh process for each
-method. The peak is that of the resident set during the fit, less what was held before it, when
-the recording was loaded; it is given in units of the picked data in float64. The iterations
-are few: they do not change the peak, only the time.
-
-Not in the table: with active projectors and with Epochs the peak comes after the fit, when MNE
-computes the sources to sort the components: 3.3 and 4.1 times the data (FastICA 5.1 and 4.1).
+method. The peak is that of the resident set during the fit, minus what was held before it, with the
+recording loaded; it is given in units of the picked data in float64. Few iterations suffice,
+because they only change the time. With active projectors and with Epochs the peak is higher for all
+methods: MNE then computes the sources to sort the components.
 """
 
 import argparse

@@ -83,7 +83,7 @@ def timed(*arguments: object) -> tuple[float, float]:
 
 
 def _processor_seconds():
-    """Return what processes that have ended have used, those of their own included."""
+    """Return the processor time of child processes that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -91,7 +91,7 @@ def _processor_seconds():
 def lines(bids: bool, n_recordings: int) -> Iterator[str]:
     """Yield the rows of the table."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # mne-bids misses birthdays and the like
+        warnings.simplefilter("ignore")  # mne-bids warns about missing metadata
         folder = Path(folder)
         if bids:
             make_bids(folder / "bids", n_recordings)

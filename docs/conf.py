@@ -7,6 +7,8 @@ import tomllib
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
+from sphinx.application import Sphinx
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import inventories  # noqa: E402
@@ -100,7 +102,7 @@ sphinx_gallery_conf = {
 
 
 # -- Command line ------------------------------------------------------------------------
-def write_help(app):
+def write_help(app: Sphinx) -> None:
     """Write the help of each command that the page on the command line shows."""
     os.environ.update(COLUMNS="88", NO_COLOR="1")
     page = (HERE / "cli.md").read_text()
@@ -111,8 +113,8 @@ def write_help(app):
             cli.main([name, "--help"])
 
 
-def setup(app):
-    """Connect what this site does by itself."""
+def setup(app: Sphinx) -> None:
+    """Connect the function above."""
     app.connect("builder-inited", write_help)
 
 
@@ -120,7 +122,6 @@ def setup(app):
 html_theme = "pydata_sphinx_theme"
 html_title = "mne-otica"
 html_static_path = ["_static"]
-html_extra_path = ["../tutorials/price_discovery.py"]  # the notebook needs it
 html_css_files = ["style.css"]
 html_show_sourcelink = False
 # Pages without pages below them need no list of these.
@@ -128,7 +129,7 @@ html_sidebars = {page: [] for page in ("index", "start", "how", "choosing", "faq
 html_theme_options = {
     "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
-    "secondary_sidebar_items": {"index": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],

@@ -1,4 +1,4 @@
-"""Draw the figures that are kept with the sources: ``python docs/figures.py docs/_static``."""
+"""Draw the figures that are in version control: ``python docs/figures.py docs/_static``."""
 
 import argparse
 from pathlib import Path
@@ -7,6 +7,9 @@ import matplotlib
 import matplotlib.pyplot as plt
 import mne
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
 from scipy.stats import norm
 
 import mne_otica
@@ -15,7 +18,7 @@ matplotlib.use("Agg")
 BEFORE, AFTER = dict(color="0.55", linestyle="--"), dict(color="C0")
 
 
-def blink():
+def blink() -> Figure:
     """Draw a frontal channel with blinks, before and after."""
     raw = mne_otica.datasets.sample()
     result = mne_otica.clean_raw(raw)
@@ -28,7 +31,7 @@ def blink():
         signal = 1e6 * recording.get_data([name])[0]
         axes[0].plot(raw.times, signal, label=label, linewidth=1.1, **style)
         axes[1].plot(raw.times, signal, linewidth=1.8, **style)
-    last = (result.events.events[-1, 0] - raw.first_samp) / raw.info["sfreq"]
+    last = (mne_otica.find_blink_events(raw)[-1, 0] - raw.first_samp) / raw.info["sfreq"]
     axes[0].set(xlim=(0, 16), xlabel="Time (s)", ylabel=f"{name} (µV)")
     axes[0].set_title("Four blinks in the recording that comes with the package", loc="left")
     axes[0].legend(frameon=False, loc="upper center", ncols=2)
@@ -37,7 +40,7 @@ def blink():
     return figure
 
 
-def _quantile_panel(ax, sample, name):
+def _quantile_panel(ax: Axes, sample: NDArray, name: str) -> None:
     """Draw the sorted values of a signal against those of a Gaussian."""
     ordered = np.sort((sample - sample.mean()) / sample.std())
     share = (np.arange(len(ordered)) + 0.5) / len(ordered)
@@ -51,7 +54,7 @@ def _quantile_panel(ax, sample, name):
     )
 
 
-def transport():
+def transport() -> Figure:
     """Draw how far three signals are from a Gaussian."""
     result = mne_otica.clean_raw(mne_otica.datasets.sample())
     sources = result.ica.get_sources(result.filtered()).get_data()
@@ -68,13 +71,13 @@ def transport():
     return figure
 
 
-def _contrast(signal):
+def _contrast(signal: NDArray) -> float:
     """Return the squared Wasserstein distance of a signal of unit variance to the Gaussian."""
     target = norm.ppf((np.arange(signal.size) + 0.5) / signal.size)
     return np.mean((np.sort(signal) - target) ** 2)
 
 
-def rotation():
+def rotation() -> Figure:
     """Draw a mixture of two sources, and the contrast in every direction of it."""
     rng = np.random.default_rng(0)
     blinks = np.convolve(rng.random(6000) < 0.004, np.hanning(60), "same")
@@ -82,7 +85,7 @@ def rotation():
     sources = np.array([blinks, rng.laplace(size=6000)])
     sources -= sources.mean(axis=1, keepdims=True)
     sources /= sources.std(axis=1, keepdims=True)
-    # Whitened: the sources may be taken as uncorrelated, so a rotation is all that is missing.
+    # The sources are uncorrelated, so that the whitened mixture is a rotation of them.
     turn = np.deg2rad(35)
     mixed = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]) @ sources
     angles = np.arange(0, 181)
@@ -109,7 +112,7 @@ def rotation():
 FIGURES = {"blink": blink, "transport": transport, "rotation": rotation}
 
 
-def main():
+def main() -> None:
     """Draw all figures into a folder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="where to write the images")

@@ -1,7 +1,8 @@
-"""The outside names that these pages link to, for builds without a network.
+"""The names of other projects that these pages link to, for builds without a network.
 
-Sphinx asks the real inventories first. Where they cannot be fetched, a build would otherwise
-warn about each of them and about every name that is not found, and warnings are errors here.
+Sphinx tries the real inventories first and takes these where a download fails. It has no setting
+for that: a failed download is a warning without a type, which cannot be suppressed, and every name
+that is then missing is another one, while warnings are errors here.
 """
 
 import zlib
@@ -69,15 +70,15 @@ _NAMES = {
 }
 
 
-def write(folder):
+def write(folder: Path) -> dict[str, tuple[str, tuple[None, str]]]:
     """Write one inventory per project and return Sphinx's mapping of URLs to them."""
-    Path(folder).mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     mapping = {}
     for project, url in URLS.items():
         head = f"# Sphinx inventory version 2\n# Project: {project}\n# Version: \n"
         head += "# The remainder of this file is compressed using zlib.\n"
         lines = (f"{name} {kind} 1 {page} -\n" for name, kind, page in _NAMES[project])
-        path = Path(folder) / f"{project}.inv"
+        path = folder / f"{project}.inv"
         path.write_bytes(head.encode() + zlib.compress("".join(lines).encode()))
         mapping[project] = (url, (None, str(path)))
     return mapping

@@ -16,10 +16,10 @@ from benchmarks.paper.bound import (
 from benchmarks.paper.contrasts import of_population, of_sample, over_angles, standard_sample
 from benchmarks.paper.eeg import remove_blink
 from benchmarks.paper.jade import cumulant_matrices, jade, joint_diagonaliser
-from benchmarks.paper.output import Output
+from benchmarks.paper.output import Output, replace_section
 from benchmarks.paper.peers import pairwise_information
 from benchmarks.paper.table import PAPER, TABLE_REGIMES, behind, closest_rivals
-from benchmarks.results import replace_section
+from benchmarks.results import environment
 from mne_otica.metrics import amari_index
 from mne_otica.simulation import mixture
 from mne_otica.solver._whitening import Channels, project
@@ -237,8 +237,9 @@ def test_rivals_are_compared_on_the_trials_they_share():
 @pytest.mark.parametrize("name", ["eeg", "sensitivity", "landscapes", "validation"])
 def test_an_experiment_writes_numbers_figure_and_section(tmp_path, name):
     main([name, "--quick", "--out", str(tmp_path)])
-    rows = pd.read_csv(tmp_path / "benchmarks" / "results" / f"{name}.csv")
-    assert rows["date"].notna().all()
+    output = Output(name, tmp_path)
+    assert output.rows()["date"].notna().all()
+    assert output.environments() == [str(environment())]
     assert (tmp_path / "docs" / "_static" / "results" / f"{name}.png").exists()
     page = (tmp_path / "docs" / "results.md").read_text(encoding="utf-8")
     assert f"`python -m benchmarks.paper {name}`" in page

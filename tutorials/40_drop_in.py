@@ -4,8 +4,8 @@
 40. In your own MNE script
 ==========================
 
-You have a script that uses MNE's ICA. This tutorial puts OT-ICA into it, on Raw and on Epochs,
-and shows what to expect of MNE's own tools and of ICLabel.
+This tutorial uses OT-ICA in a script that was written for MNE's ICA, with Raw and Epochs, and
+together with MNE's own tools and ICLabel.
 """
 
 # %%
@@ -25,17 +25,17 @@ raw = mne_otica.datasets.sample()
 filtered = raw.copy().filter(1.0, 40.0)
 ica = ICA(n_components=20, random_state=0)
 ica.fit(filtered, picks="eeg")
-assert isinstance(ica, mne.preprocessing.ICA)
 
 # %%
-# Everything MNE offers works on it. With an EOG channel, MNE's rule and this package's agree:
+# All of MNE's methods are available. With an EOG channel, MNE's method and `find_bads_blink
+# <mne_otica.find_bads_blink>` select the same component:
 
 by_eog, _ = ica.find_bads_eog(raw)
 by_evidence, scores = mne_otica.find_bads_blink(ica, raw)
-assert list(by_eog) == by_evidence == [0]
+print(f"find_bads_eog: {[int(k) for k in by_eog]}, find_bads_blink: {by_evidence}")
 
 # %%
-# Without one, MNE's rule cannot be used; the evidence still decides the same.
+# ``find_bads_eog`` needs an EOG channel; ``find_bads_blink`` does not.
 
 without_eog = raw.copy().drop_channels("EOG 061")
 try:
@@ -43,10 +43,10 @@ try:
 except RuntimeError as error:
     print(f"MNE: {error}")
 by_evidence, _ = mne_otica.find_bads_blink(ica, without_eog)
-assert by_evidence == [0]
+print(f"find_bads_blink: {by_evidence}")
 
 # %%
-# Removal is MNE's, too.
+# Removal works as with any MNE ICA.
 
 ica.exclude = by_evidence
 cleaned = ica.apply(raw.copy())
@@ -56,7 +56,7 @@ plt.show()
 # %%
 # Epochs
 # ------
-# ICA can be fitted on epochs, and blinks can be found in them. Trigger 1 to 4 are tones and
+# ICA can be fitted to epochs, and blinks can be found in them. The events are tones and
 # checkerboards.
 
 found = mne.find_events(raw, stim_channel="STI 014")
@@ -67,20 +67,19 @@ clean_epochs = ica_epochs.apply(epochs.copy(), exclude=indices)
 print(f"{len(epochs)} epochs, blink component {indices}")
 
 # %%
-# Better, where you can: fit on the continuous recording, which has more samples and whole
-# blinks, and apply the result to the epochs.
+# If possible, fit on the continuous recording instead, which has more samples and complete blinks,
+# and apply the result to the epochs.
 
 clean_epochs = ica.apply(epochs.copy())
 peak_before, peak_after = (
     1e6 * np.ptp(one.get_data("EEG 003"), axis=-1).max() for one in (epochs, clean_epochs)
 )
-assert peak_after < peak_before / 2
 print(f"Largest peak to peak at EEG 003: {peak_before:.0f} µV before, {peak_after:.0f} µV after")
 
 # %%
 # Files
 # -----
-# A saved file opens in MNE wherever this package is not installed.
+# A saved file can be read by MNE without this package.
 
 import tempfile
 from pathlib import Path
@@ -89,30 +88,28 @@ with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "sample-ica.fif"
     ica.save(path)
     opened = mne.preprocessing.read_ica(path)
-assert type(opened) is mne.preprocessing.ICA
-assert opened.exclude == [0]
-assert np.allclose(opened.apply(raw.copy()).get_data(), cleaned.get_data())
+opened
 
 # %%
 # Pipelines that build their own ICA
 # ----------------------------------
-# Some code has no place for another class: it writes ``mne.preprocessing.ICA(method=...)``.
-# `mne_otica.register` makes ``method="otica"`` valid there, for this process, and
-# `mne_otica.unregister` puts MNE back as it was.
+# Some pipelines create ``mne.preprocessing.ICA(method=...)`` themselves. `mne_otica.register` makes
+# ``method="otica"`` valid there, for the current process; `mne_otica.unregister` undoes it.
 
 mne_otica.register()
 stock = mne.preprocessing.ICA(n_components=20, method="otica", random_state=0)
 stock.fit(filtered, picks="eeg")
 mne_otica.unregister()
-assert np.allclose(stock.unmixing_matrix_, ica.unmixing_matrix_)
+same = np.allclose(stock.unmixing_matrix_, ica.unmixing_matrix_)
+print(f"Same unmixing matrix: {same}")
 
 # %%
 # ICLabel
 # -------
-# `ICLabel <https://mne.tools/mne-icalabel>`__ is a neural network that sorts components into
-# brain, eye blink, muscle and so on. It is a good second opinion. It was trained on extended
-# Infomax components of recordings with an average reference between 1 and 100 Hz, and warns about
-# any other method, ours included. Give it what it expects, as far as you can:
+# `ICLabel <https://mne.tools/mne-icalabel>`__ is a neural network that classifies components as
+# brain, eye blink, muscle and so on, which makes it a useful second opinion. It was trained on
+# extended Infomax components of recordings with an average reference, filtered from 1 to 100 Hz,
+# and warns about any other method, including this one. Prepare the recording accordingly:
 #
 # .. code-block:: python
 #
@@ -123,7 +120,7 @@ assert np.allclose(stock.unmixing_matrix_, ica.unmixing_matrix_)
 #     labels = label_components(for_iclabel, ica, method="iclabel")
 #     labels["labels"][0]  # 'eye blink'
 #
-# It is no part of this package's dependencies. Where it is installed, the next lines ask it:
+# mne-icalabel is not a dependency of this package. If it is installed, the next cell runs it:
 
 import importlib.util
 import warnings
@@ -138,7 +135,6 @@ if importlib.util.find_spec("mne_icalabel") is not None:
         warnings.filterwarnings("ignore", message=".*extended infomax.*")
         labels = label_components(for_iclabel, ica, method="iclabel")["labels"]
     indices, _ = mne_otica.find_bads_blink(ica, raw)
-    assert labels[indices[0]] == "eye blink"
-    print(f"ICLabel calls component {indices[0]}: {labels[indices[0]]}")
+    print(f"ICLabel classifies ICA{indices[0]:03d} as {labels[indices[0]]}")
 else:
-    print("mne-icalabel is not installed, so it is not asked here.")
+    print("mne-icalabel is not installed.")

@@ -4,16 +4,16 @@
 50. A study from the command line
 =================================
 
-One command cleans all recordings of a study, survives those that are broken, and can be repeated
-at no cost. This tutorial makes a small study, runs the command, overrules one of its decisions and
-runs it again.
+One command cleans all recordings of a study. A recording that cannot be read does not stop it, and
+what has been done is not done again. This tutorial creates a small study, runs the command, changes
+one of its decisions and runs it again.
 """
 
 # %%
 # A study
 # -------
-# Four recordings of a minute, as files: two with blinks, one of a subject who did not blink, and
-# one whose copying was cut short. Any format that MNE reads will do; these are FIF.
+# Four recordings of one minute: two with blinks, one without, and one file that is truncated. Any
+# format that MNE reads can be used; these are FIF files.
 
 # sphinx_gallery_thumbnail_number = 1
 import subprocess
@@ -47,8 +47,7 @@ whole = (recordings / "sub-01_raw.fif").read_bytes()
 #
 #     mne_otica run recordings/*.fif --out cleaned
 #
-# and ``mne_otica run --bids-root FOLDER`` for a BIDS study. Here Python calls it and shows what it
-# prints.
+# or ``mne_otica run --bids-root FOLDER`` for a BIDS dataset. Here the command is run from Python.
 
 
 def mne_otica_run(*options):
@@ -63,16 +62,16 @@ def mne_otica_run(*options):
 status = mne_otica_run()
 
 # %%
-# The broken file is a failed row, and nothing else. The exit status is 1 because of it, so that a
-# script notices.
+# The truncated file is listed as failed; the other recordings are not affected. Because of it, the
+# exit status is 1.
 
-assert status == 1
+print(f"Exit status: {status}")
 
 # %%
 # The table
 # ---------
-# ``summary.html`` is the page to open first, worst recordings on top; ``summary.tsv`` is the same
-# table for programs. ``removed`` has the numbers of the components, which count from 0.
+# ``summary.html`` lists the recordings, those to check first at the top; ``summary.tsv`` is the
+# same table for programs. ``removed`` lists the components that were removed.
 
 columns = ["recording", "status", "blinks", "removed", "benefit", "harm", "message"]
 types = {"blinks": "Int64", "removed": str}
@@ -80,59 +79,52 @@ table = pd.read_csv(study / "cleaned" / "summary.tsv", sep="\t", dtype=types)
 table[columns].round(3)
 
 # %%
-# Two are ``ok``, one has no blinks and one failed. In the two, 70 to 90 % of the blink went, and
-# the signal elsewhere changed by less than 5 %.
+# Two are ``ok``, one has no blinks and one failed. In the two, the RMS at blinks was reduced by
+# 70 to 90 %, and changed by less than 5 % elsewhere.
 
-counts = table["status"].value_counts()
-assert counts.to_dict() == {"ok": 2, "no-blink": 1, "failed": 1}
 good = table[table["status"] == "ok"]
-assert good["benefit"].between(0.7, 0.9).all()
-assert (good["harm"].abs() < 0.05).all()
 
 fig, ax = plt.subplots(figsize=(7, 2.2), layout="constrained")
 ax.barh(good["recording"], 100 * good["benefit"], color="0.5", label="benefit")
 ax.barh(good["recording"], 100 * good["harm"].abs(), color="C3", label="harm")
-ax.set(xlabel="RMS lost round blinks, and elsewhere (%)", xlim=(0, 100))
+ax.set(xlabel="Change of the RMS at blinks and elsewhere (%)", xlim=(0, 100))
 ax.legend(frameon=False)
 plt.show()
 
 # %%
 # The files
 # ---------
-# Each recording has an ICA, a table of components, the cleaned recording and a report, with
-# mne-bids-pipeline's names.
+# Each recording has an ICA, a table of components, the cleaned recording and a report, named as in
+# mne-bids-pipeline.
 
 for path in sorted((study / "cleaned").glob("sub-01*")):
     print(path.name)
 
 # %%
-# Disagree
-# --------
-# The table of components is yours to edit: ``bad`` is removed, ``good`` is kept. Here a person
-# decides that component 3 of the first subject has to go, too.
+# Changing a decision
+# -------------------
+# You can edit the table of components: ``bad`` components are removed, ``good`` ones are kept. Here
+# component 3 of the first recording is marked as bad, too.
 
 name = next((study / "cleaned").glob("sub-01*_components.tsv"))
 components = pd.read_csv(name, sep="\t", dtype=str, keep_default_na=False)
 components.loc[components["component"] == "3", ["status", "status_description"]] = [
     "bad",
-    "muscle, says the student",
+    "marked by hand",
 ]
 components.to_csv(name, sep="\t", index=False)
 mne_otica_run()
 
 # %%
-# Only that recording was done again, from the step that reads the table, and the broken one was
-# tried again. The edit won. It was a bad one: more than 5 % changed elsewhere, which is more than
-# blinks explain.
+# Only that recording was cleaned again, starting from the step that reads the table, and the
+# truncated file was tried again. The edited table was used. The summary shows that it was not a
+# good decision: the RMS away from blinks now changes by more than 5 %.
 
-table = pd.read_csv(study / "cleaned" / "summary.tsv", sep="\t", dtype=types)
-edited = table.set_index("recording")
-assert "3" in edited.loc["sub-01", "removed"]
-assert abs(edited.loc["sub-01", "harm"]) > 0.05
-cleaned = mne.io.read_raw_fif(next((study / "cleaned").glob("sub-01*clean_raw.fif")))
-assert cleaned.times[-1] > 59
+edited = pd.read_csv(study / "cleaned" / "summary.tsv", sep="\t", dtype=types)
+cleaned = mne.io.read_raw_fif(next((study / "cleaned").glob("sub-01*clean_raw.fif")), preload=True)
 folder.cleanup()
+edited[columns].round(3)
 
 # %%
-# From Python the same is ``mne_otica.clean_study(files, "cleaned")``. The page `Studies
-# <../studies.html>`__ has the options, several processes, SLURM and Dask.
+# In Python, call ``mne_otica.clean_study(files, "cleaned")``. The options, parallel processing,
+# SLURM and Dask are described in :doc:`/studies`.

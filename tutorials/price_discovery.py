@@ -1,4 +1,4 @@
-"""Price discovery: find which of several markets leads the common price.
+"""Price discovery: estimate the share of each market in the common price.
 
 Markets that trade the same asset share one efficient price. A vector error correction model
 leaves residuals u = B ε, with ε the independent innovations of the markets. The share of a market
@@ -46,7 +46,7 @@ def simulate_residuals(
 
 
 def assign_to_markets(B: ArrayLike) -> NDArray[np.float64]:
-    """Give each innovation to the market it explains most, with a positive impact there.
+    """Assign each innovation to the market it explains most, with a positive impact there.
 
     Parameters
     ----------

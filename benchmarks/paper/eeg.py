@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.stats import kurtosis
 
-from benchmarks.paper.output import Output, beside, markdown
+from benchmarks.paper.output import Output, beside
+from benchmarks.results import markdown
 from mne_otica import datasets, otica
 
 CHANNELS = [f"EEG {number:03d}" for number in range(1, 6)]
@@ -93,13 +94,17 @@ def run(output: Output, options: Namespace) -> None:
     """Repeat the experiment and write the section; it takes a second, quick or not."""
     blink = remove_blink()
     ours = (blink.kurtosis[0], blink.kurtosis[1:].mean(), 100 * blink.reduction())
-    rows = zip(PAPER.items(), ours, strict=True)
-    table = []
-    records = []
-    for (name, (printed, digits)), value in rows:
-        table.append([name, *beside(value, printed, digits)])
-        records.append({"figure": name, "paper": printed, "ours": value})
-    output.write_rows(records)
+    rows = output.write_rows(
+        (
+            {"figure": name, "paper": printed, "ours": value}
+            for (name, (printed, _)), value in zip(PAPER.items(), ours, strict=True)
+        ),
+        options.report,
+    )
+    table = [
+        [row.figure, *beside(row.ours, row.paper, PAPER[row.figure][1])]
+        for row in rows.itertuples()
+    ]
     figure = output.figure(plot(blink), "A blink in five frontal channels, before and after.")
     output.section(
         "EEG: one blink",

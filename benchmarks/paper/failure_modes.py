@@ -8,8 +8,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from benchmarks.paper.methods import METHODS
-from benchmarks.paper.output import LINES, MARKERS, Output, markdown
+from benchmarks.paper.output import LINES, MARKERS, Output
 from benchmarks.paper.table import CLIP, measure
+from benchmarks.results import markdown
 from mne_otica.simulation.mixtures import _vanishing_curvature_position, _zero_negentropy_position
 
 MODES = {"zero_negentropy": "Zero negentropy", "vanishing_curvature": "Vanishing curvature"}
@@ -63,7 +64,7 @@ def run(output: Output, options: Namespace) -> None:
     groups = rows.assign(amari=rows["amari"].clip(upper=CLIP)).groupby(["regime", "d", "method"])
     means, counts = groups["amari"].mean(), groups["amari"].count()
     figure = output.figure(
-        plot(means), "Errors on sources made to defeat log cosh; the line is good separation, 0.3."
+        plot(means), "Errors on sources for which log cosh fails; the line is good separation, 0.3."
     )
     methods = [method for method in METHODS if method in means.index.levels[2]]
     table = []
@@ -86,7 +87,7 @@ def run(output: Output, options: Namespace) -> None:
         "and 4 d starts of the paper's algorithm; high compute 5000 iterations and 15 d starts.",
         figure,
         markdown(["mode", "d", *(METHODS[method].label for method in methods)], table),
-        "The paper prints no numbers here: its figures show FastICA's error growing with d beyond "
-        "0.3, and OT-ICA separating up to a d that depends on the compute allotted. The "
-        "quasi-Newton solver needs no such allotment.",
+        "The paper has figures without numbers: the error of FastICA increases with d beyond 0.3, "
+        "and OT-ICA separates up to a d that depends on the number of starts and steps. The "
+        "quasi-Newton solver has no such parameters.",
     )

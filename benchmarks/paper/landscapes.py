@@ -8,8 +8,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from benchmarks.paper.contrasts import over_angles, standard_sample
-from benchmarks.paper.output import Output, markdown
+from benchmarks.paper.output import Output
 from benchmarks.paper.sensitivity import DISTRIBUTIONS
+from benchmarks.results import markdown
 
 COUNTS = tuple(name for name in DISTRIBUTIONS if name != "Laplace")
 N_SAMPLES = 10_000
@@ -53,7 +54,8 @@ def plot(rows: pd.DataFrame) -> Figure:
 def run(output: Output, options: Namespace) -> None:
     """Compute and write the section."""
     n_angles = 91 if options.quick else 361
-    rows = output.write_rows(row for name in COUNTS for row in landscape(name, n_angles))
+    curves = (row for name in COUNTS for row in landscape(name, n_angles))
+    rows = output.write_rows(curves, options.report)
     figure = output.figure(plot(rows), "Contrasts of two-source mixtures over the angle.")
     table = []
     for name in COUNTS:
@@ -72,12 +74,12 @@ def run(output: Output, options: Namespace) -> None:
     header = ["sources", "W2² peaks at", "peak", "median", "width", "log cosh peaks at", "peak"]
     output.section(
         "Landscapes: counts",
-        "Two sources of the same kind, N = 10 000, rotated by an angle; 0 is separation. The "
-        "paper shows curves without numbers and reads plateaus of the gradient from them. What we "
-        "see is the same: on a lattice W2² has its peak at the sources, as a needle a few "
-        "degrees wide (the width is taken half-way between median and peak) on a nearly flat "
-        "plain. A gradient method that starts on the plain finds the needle by luck; the solver "
-        "here crosses the plain on cumulants (see [differences](differences.md)).",
+        "Two sources with the same distribution, N = 10 000, rotated by an angle; at 0 they are "
+        "separated. The paper shows curves without numbers and concludes that the gradient has "
+        "plateaus. The result is the same here: for discrete sources W2² is nearly constant, with "
+        "a narrow peak at the sources, a few degrees wide (at half the height between median and "
+        "peak). A gradient method finds the peak only if it starts close to it; the solver of this "
+        "package finds it with the help of cumulants (see [](differences.md#the-solver)).",
         figure,
         markdown(header, table),
     )

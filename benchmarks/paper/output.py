@@ -1,9 +1,11 @@
 """Where an experiment keeps what it measured: a table of numbers, a figure, a section of a page.
 
-Rows are written as they are measured, so a run that was stopped goes on where it was.
+Rows are written as they are measured, so a run that was stopped goes on where it was. Lines that
+start with "#" give the machine and the versions with which the rows below them were measured.
 """
 
 import datetime
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,17 +14,18 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from benchmarks.results import environment, replace_section
+from benchmarks.results import environment
 
 ROOT = Path(__file__).parents[2]
 HEADING = """\
 # The paper, reproduced
 
 Every number of the paper beside what this package measures. Each section is written by the command
-in its title, from the numbers in `benchmarks/results`; [differences](differences.md) lists
-where the package departs from the paper on purpose.
+below its title, from the numbers in `benchmarks/results`; [](differences.md) lists where the
+package departs from the paper on purpose.
 """
-# Told apart without colour: each method has its own marker and line.
+COMMENT = "#"
+# Each method has its own marker and line, so that colour is not needed.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
 
@@ -42,10 +45,18 @@ class Output:
     def rows(self) -> pd.DataFrame:
         """Return the rows measured so far."""
         path = self.rows_path
-        return pd.read_csv(path) if path.exists() else pd.DataFrame()
+        return pd.read_csv(path, comment=COMMENT) if path.exists() else pd.DataFrame()
 
-    def write_rows(self, rows: Iterable[dict]) -> pd.DataFrame:
-        """Replace all rows."""
+    def environments(self) -> list[str]:
+        """Return with what the rows were measured."""
+        path = self.rows_path
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        return [line.removeprefix(COMMENT).strip() for line in lines if line.startswith(COMMENT)]
+
+    def write_rows(self, rows: Iterable[dict], report: bool = False) -> pd.DataFrame:
+        """Replace all rows, or with ``report`` return those there are."""
+        if report:
+            return self.rows()
         self.rows_path.unlink(missing_ok=True)
         for row in rows:
             self.append(row)
@@ -56,7 +67,11 @@ class Output:
         path = self.rows_path
         path.parent.mkdir(parents=True, exist_ok=True)
         frame = pd.DataFrame([{"date": datetime.date.today().isoformat(), **row}])
-        frame.to_csv(path, mode="a", header=not path.exists(), index=False)
+        is_new, now = not path.exists(), str(environment())
+        if now not in self.environments():
+            with path.open("a", encoding="utf-8") as file:
+                file.write(f"{COMMENT} {now}\n")
+        frame.to_csv(path, mode="a", header=is_new, index=False)
 
     def missing(self, cells: Sequence[dict], redo: bool = False) -> list[dict]:
         """Return the cells that have no row yet; with ``redo``, forget the rows of all of them."""
@@ -67,7 +82,9 @@ class Output:
         wanted = {tuple(cell.values()) for cell in cells}
         measured = list(rows[keys].itertuples(index=False, name=None))
         if redo:
-            rows[[key not in wanted for key in measured]].to_csv(self.rows_path, index=False)
+            head = "".join(f"{COMMENT} {one}\n" for one in self.environments())
+            kept = rows[[key not in wanted for key in measured]].to_csv(index=False)
+            self.rows_path.write_text(head + kept, encoding="utf-8")
             return list(cells)
         return [cell for cell in cells if tuple(cell.values()) not in set(measured)]
 
@@ -81,17 +98,24 @@ class Output:
 
     def section(self, title: str, *parts: str) -> None:
         """Print the section, and keep it on the page."""
-        text = "\n\n".join([f"`python -m benchmarks.paper {self.name}`", *parts, environment()])
+        command = f"`python -m benchmarks.paper {self.name}`"
+        text = "\n\n".join([command, *parts, *self.environments()])
         print(f"## {title}\n\n{text}")
         page = self.root / "docs" / "results.md"
         page.parent.mkdir(parents=True, exist_ok=True)
         replace_section(page, title, text, HEADING)
 
 
-def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def replace_section(page: Path, title: str, text: str, heading: str) -> None:
+    """Put a section in the place of the one with its title, or at the end of the page."""
+    content = page.read_text(encoding="utf-8") if page.exists() else heading
+    section = f"## {title}\n\n{text.strip()}\n"
+    # A section ends where the next one begins; a function, so that backslashes stay as they are.
+    pattern = re.compile(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+    content, n_found = pattern.subn(lambda _: f"{section}\n", content)
+    if not n_found:
+        content = f"{content.rstrip()}\n\n{section}"
+    page.write_text(f"{content.rstrip()}\n", encoding="utf-8")
 
 
 def beside(ours: float, paper: float, digits: int) -> tuple[str, str, str]:

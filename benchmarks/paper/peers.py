@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from benchmarks.cleaning import band, recordings
-from benchmarks.paper.output import MARKERS, Output, markdown
+from benchmarks.paper.output import MARKERS, Output
+from benchmarks.results import markdown
 from benchmarks.solver import SHARED_DATA
 from mne_otica import ICA, find_bads_blink, find_blink_events, preservation, rms_reduction
 from mne_otica.metrics import residual_dependence
@@ -36,18 +37,17 @@ N_MI_BINS = 16
 EEG_SCALE = 1e-6  # volts
 QUICK_COMPONENTS = 15
 EXPLANATION = """\
-All methods through MNE's `ICA` with the same data: 1 to 40 Hz, average reference, all components
-the rank allows, one thread, each at its defaults (extended where there is a choice). Dependence
-left is the sum of the entropies minus log |det W|; pairwise information the mean mutual information
-over pairs; a component is dipolar if one dipole in a spherical head leaves less than 10 % of the
-variance of its map (Delorme et al. 2012). Blink components are those `find_bads_blink` names;
-removed is the RMS reduction at blinks in the five channels they reach most, and difference
-elsewhere the RMS of what changed where there was no blink, over the RMS there was. The two measures
-of dependence need not agree: the first counts that of all orders among all components, the second
-that of pairs alone, in 16 bins. Seconds are of processor time. On the EEGLAB recording the
-methods differ by hundredths of a nat, and so do the optima that one of them reaches: with ten
-seeds OT-ICA came to between 40.009 and 40.024. MNE gives AMICA 500 iterations, a quarter of its
-own default."""
+All methods through MNE's `ICA` with the same data: 1 to 40 Hz, average reference, all
+components the rank allows, one thread, default parameters (extended if there is a choice).
+Residual dependence is the sum of the entropies minus log |det W|; pairwise information is the
+mean mutual information of pairs; a component is dipolar if the residual variance of one dipole
+in a spherical head is below 10 % (Delorme et al. 2012). Blink components are those found by
+`find_bads_blink`; removed is the RMS reduction at blinks in the five most affected channels,
+and difference elsewhere is the RMS of the change away from blinks, relative to the RMS before.
+The two measures of dependence need not agree: the first includes dependence of all orders among
+all components, the second only that of pairs, in 16 bins. Seconds are processor time. On the
+EEGLAB recording the methods differ by hundredths of a nat, as do the local optima of a single
+method. MNE runs AMICA for 500 iterations, a quarter of the default of `jamica`."""
 
 
 def pairwise_information(Y: NDArray) -> float:

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from benchmarks.paper.bound import student_information
-from benchmarks.paper.output import Output, beside, markdown
+from benchmarks.paper.output import Output, beside
+from benchmarks.results import markdown
 from tutorials.price_discovery import (
     DEGREES_OF_FREEDOM,
     TRUE_SHARES,
@@ -60,7 +61,7 @@ def plot(rows: pd.DataFrame) -> Figure:
 def run(output: Output, options: Namespace) -> None:
     """Simulate and write the section."""
     n_runs = 50 if options.quick else N_RUNS
-    rows = output.write_rows(estimate(seed) for seed in range(n_runs))
+    rows = output.write_rows((estimate(seed) for seed in range(n_runs)), options.report)
     figure = output.figure(plot(rows), f"Information shares in {n_runs} runs.")
     shares = rows[list(MARKETS)]
     columns = zip(MARKETS, TRUE_SHARES, PAPER_MEAN, PAPER_SD, smallest_deviations(), strict=True)
@@ -81,11 +82,10 @@ def run(output: Output, options: Namespace) -> None:
         "Price discovery",
         f"Three markets, T = 5000, {n_runs} runs (seeds from 0), Student-t innovations with 5, 6 "
         "and 7 degrees of freedom, covariance known as in the paper; no order among the "
-        "markets is assumed. A standard deviation of "
-        f"{n_runs} runs is itself known to {100 / np.sqrt(2 * n_runs):.0f} % only, so a smaller "
-        "difference is chance. The bound is "
-        "that of an efficient estimator of the rotation, which knows the scores of the t "
-        "distributions.",
+        "markets is assumed. The standard error of a standard deviation of "
+        f"{n_runs} runs is {100 / np.sqrt(2 * n_runs):.0f} %, so that smaller differences are "
+        "within chance. The bound is that of an efficient estimator of the rotation that knows the "
+        "score functions of the t distributions.",
         figure,
         markdown(header, table),
     )

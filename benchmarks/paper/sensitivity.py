@@ -1,4 +1,4 @@
-"""How far from a Gaussian two contrasts see five distributions."""
+"""Two contrasts of five distributions: how far they are from a Gaussian."""
 
 from argparse import Namespace
 
@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from benchmarks.paper.contrasts import Values, of_population, of_sample
-from benchmarks.paper.output import Output, beside, markdown
+from benchmarks.paper.output import Output, beside
+from benchmarks.results import markdown
 
 DISTRIBUTIONS = {
     "Laplace": stats.laplace(),
@@ -49,23 +50,24 @@ def plot(rows: pd.DataFrame) -> Figure:
     return figure
 
 
+def contrasts(name: str, seeds: range) -> dict:
+    """Return the contrasts of a distribution, and mean and deviation of those of its samples."""
+    distribution = DISTRIBUTIONS[name]
+    samples = np.array([of_sample(distribution, N_SAMPLES, seed) for seed in seeds])
+    return {
+        "distribution": name,
+        **of_population(distribution)._asdict(),
+        "w2_sample": samples[:, 0].mean(),
+        "w2_sample_sd": samples[:, 0].std(ddof=1),
+        "log_cosh_sample": samples[:, 1].mean(),
+        "log_cosh_sample_sd": samples[:, 1].std(ddof=1),
+    }
+
+
 def run(output: Output, options: Namespace) -> None:
     """Compute and write the section."""
     seeds = range(20 if options.quick else N_SEEDS)
-    records = []
-    for name, distribution in DISTRIBUTIONS.items():
-        samples = np.array([of_sample(distribution, N_SAMPLES, seed) for seed in seeds])
-        records.append(
-            {
-                "distribution": name,
-                **of_population(distribution)._asdict(),
-                "w2_sample": samples[:, 0].mean(),
-                "w2_sample_sd": samples[:, 0].std(ddof=1),
-                "log_cosh_sample": samples[:, 1].mean(),
-                "log_cosh_sample_sd": samples[:, 1].std(ddof=1),
-            }
-        )
-    rows = output.write_rows(records)
+    rows = output.write_rows((contrasts(name, seeds) for name in DISTRIBUTIONS), options.report)
     figure = output.figure(plot(rows), "W2² and log cosh negentropy of five distributions.")
     table = [
         [
@@ -84,12 +86,11 @@ def run(output: Output, options: Namespace) -> None:
     ]
     output.section(
         "Sensitivity: W2² and log cosh",
-        "Ours are the values of the distributions themselves, without sampling; the columns "
-        f'"samples" give mean and standard deviation over {len(seeds)} samples of '
-        f"{N_SAMPLES}. The paper's values are of one sample, which explains the differences where "
-        "they are within two or three of those deviations; those of log cosh are larger for "
-        "binomial sources, as they would be if its mean for a Gaussian had been estimated from a "
-        "sample as well.",
+        "Our values are those of the distributions, without sampling; the columns "
+        f'"samples" have mean and standard deviation over {len(seeds)} samples of size '
+        f"{N_SAMPLES}. The values of the paper are from one sample, which explains differences of "
+        "two or three standard deviations; those of log cosh are larger for binomial sources, as "
+        "they would be if the mean for a Gaussian had been estimated from a sample, too.",
         figure,
         markdown(header, table),
     )
