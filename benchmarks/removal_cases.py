@@ -155,10 +155,17 @@ def blink_field(folder: Path, raw: mne.io.BaseRaw, measured: bool) -> NDArray[np
         names, field = _measured_field(folder)
         known = dict(zip(names, field, strict=True))
         if set(raw.ch_names) <= set(names):
-            field = np.array([known[name] for name in raw.ch_names])
-            return field / np.abs(field).max()
+            return _referenced(np.array([known[name] for name in raw.ch_names]), raw)
     field, _ = eye_map(raw.info, raw.ch_names)
-    field = np.nan_to_num(field)
+    return _referenced(np.nan_to_num(field), raw)
+
+
+def _referenced(field: NDArray[np.float64], raw: mne.io.BaseRaw) -> NDArray[np.float64]:
+    """Return the field in the reference of the recording, the largest value one."""
+    data = raw.get_data()
+    # A field in another reference would add a dimension of its own, free of any brain.
+    if np.abs(data.mean(axis=0)).max() < 1e-3 * data.std():
+        field = field - field.mean()
     return field / np.abs(field).max()
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.fft import idct
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, toeplitz
 from scipy.signal import fftconvolve, find_peaks, get_window
 from scipy.signal.windows import tukey
@@ -32,10 +33,12 @@ _PRIOR_EVENTS = 6.0  # events that the prior covariance counts for
 _SHAPE_SD = 0.2  # prior standard deviation of the local deviations, of the event's height
 _HEIGHT_SD = 0.4  # prior standard deviation of the heights, of their mean
 _DELAY_SD = 0.02  # s; prior standard deviation of the latency
+_HIGHEST = 25.0  # Hz; events are smooth
 _ROUNDS = 4  # of learning from the events and looking for more
 _SWEEPS = 10  # of estimating each event's part given those of its neighbours
 _LEAST_Z = 3.0  # of the matched filter: below, noise has peaks everywhere
 _ODDS = {True: 3.0, False: -3.0}  # log odds beforehand of an event that is given, or found
+_LEAST_HEIGHT = 0.2  # of an event that is found, in the median height of those that are given
 _KEEP = 0.05  # least probability of an event that is kept
 
 
@@ -68,6 +71,10 @@ class Geometry:
     @property
     def taper(self) -> Array:
         return tukey(self.length, _TAPER)
+
+    def smooth(self) -> Array:
+        n_waves = int(2 * _HIGHEST * self.length / self.rate)
+        return idct(np.eye(self.length)[:, :n_waves], axis=0, norm="ortho")
 
     def generic(self) -> Array:
         t = (self.start + np.arange(self.length)) / self.rate
@@ -155,12 +162,14 @@ class Component:
             + _SHAPE_SD**2 * self._local(envelope)
         )
         if n > 2:
-            rest = windows - self.mean
+            smooth = g.smooth()
+            rest = (windows - self.mean) @ smooth
             sample = (weights[:, None] * rest).T @ rest / n
-            values, vectors = eigh(sample, self.open)
-            edge = (1 + np.sqrt(g.length / n)) ** 2
+            noise = smooth.T @ self.open @ smooth
+            values, vectors = eigh(sample, noise)
+            edge = (1 + np.sqrt(smooth.shape[1] / n)) ** 2
             values = np.where(values > edge, values - 1, 0)
-            half = self.open @ vectors * np.sqrt(values)
+            half = smooth @ (noise @ vectors) * np.sqrt(values)
             expected = (n * half @ half.T + _PRIOR_EVENTS * expected) / (n + _PRIOR_EVENTS)
         self.covariance = np.outer(taper, taper) * expected
         both = self.covariance + self.open
@@ -319,6 +328,13 @@ def _sweep(components, events, parts, weights):
                 break
 
 
+def _matched_height(components, event, own):
+    total = 0.0
+    for component, part in zip(components, own, strict=True):
+        total += part @ cho_solve(component.factors[0], component.mean)
+    return total
+
+
 def _look(components, events, given, weights, parts):
     outputs = [component.matched() for component in components]
     score = sum(out for out, _ in outputs) / np.sqrt(sum(var for _, var in outputs))
@@ -327,6 +343,9 @@ def _look(components, events, given, weights, parts):
     peaks, _ = find_peaks(score, height=_LEAST_Z, distance=distance)
     peaks = peaks[components[0].good[peaks]]
     if len(events):
+        heights = sum(var for _, var in outputs)
+        at = [_matched_height(components, e, parts[:, k]) for k, e in enumerate(events) if given[k]]
+        peaks = peaks[score[peaks] * np.sqrt(heights) >= _LEAST_HEIGHT * np.median(at)] if at else peaks
         peaks = peaks[np.abs(peaks[:, None] - events).min(axis=1) >= distance]
     fresh = np.zeros((len(components), len(peaks), g.length))
     chance = _weigh(components, peaks, fresh, np.zeros(len(peaks), bool)) if len(peaks) else np.zeros(0)

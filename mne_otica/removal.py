@@ -11,7 +11,7 @@ from scipy.signal import resample_poly
 
 from mne_otica import _wiener
 
-RATE = 80.0  # Hz at which the artifact is estimated; it is smooth
+RATE = 120.0
 
 
 @dataclass(frozen=True, eq=False)
