@@ -37,8 +37,11 @@ _HIGHEST = 25.0  # Hz; events are smooth
 _ROUNDS = 4  # of learning from the events and looking for more
 _SWEEPS = 10  # of estimating each event's part given those of its neighbours
 _LEAST_Z = 3.0  # of the matched filter: below, noise has peaks everywhere
-_ODDS = {True: 3.0, False: -3.0}  # log odds beforehand of an event that is given, or found
-_LEAST_HEIGHT = 0.2  # of an event that is found, in the median height of those that are given
+# Log odds beforehand of an event that is given or found, and of one far below the typical height,
+# which has to be beyond doubt: brains are not Gaussian.
+_ODDS = {"given": 3.0, "found": -3.0, "small": -150.0}
+_SMALL = 0.3  # of the height of the typical event
+_ALIKE = 0.4  # least correlation of an event that is found with the typical event
 _KEEP = 0.05  # least probability of an event that is kept
 
 
@@ -114,6 +117,7 @@ class Component:
     def learn_rest(self) -> None:
         g = self.geometry
         self.lags = autocovariance(self.course - self.part, self.good, g.rate, g.around)
+        self.share = autocovariance.share
         noise = toeplitz(self.lags)
         t = np.linspace(-1, 1, g.around)
         noise += _DRIFT**2 * self.lags[0] * (1 + np.outer(t, t))
@@ -255,8 +259,12 @@ def autocovariance(rest: Array, good: NDArray[np.bool_], rate: float, n_lags: in
     # The power of a stationary signal is exponentially distributed over stretches, which tells
     # the mean from a quantile; the quantile is not raised by stretches that hold more.
     quiet = np.quantile(powers, _QUIET, axis=0) / -np.log(1 - _QUIET)
-    lags = np.fft.irfft(np.minimum(quiet, powers.mean(axis=0)))[:n_lags]
+    mean = powers.mean(axis=0)
+    lags = np.fft.irfft(np.minimum(quiet, mean))[:n_lags]
     lags[0] *= 1 + _WHITE
+    freqs = np.fft.rfftfreq(2 * max(n, n_lags), 1 / rate)
+    band = (freqs >= 1) & (freqs <= 15)
+    autocovariance.share = np.minimum(quiet, mean)[band].sum() / mean[band].sum()
     return lags
 
 
@@ -301,10 +309,20 @@ def _learn(components, events, parts, weights):
 
 
 def _weigh(components, events, parts, given):
-    log_odds = np.where(given, _ODDS[True], _ODDS[False])
+    log_odds = 0.0
+    along, own_size, mean_size = 0.0, 0.0, 0.0
     for component, own in zip(components, parts, strict=True):
-        log_odds = log_odds + component.evidence(component.deviations(events, own))
-    return expit(log_odds)
+        windows = component.deviations(events, own)
+        log_odds = log_odds + component.evidence(windows)
+        smooth = component.geometry.smooth() / np.sqrt(component.lags[0])
+        windows, mean = windows @ smooth, component.mean @ smooth
+        along = along + windows @ mean
+        own_size = own_size + np.sum(windows**2, axis=1)
+        mean_size = mean_size + mean @ mean
+    alike = along >= _ALIKE * np.sqrt(own_size * mean_size)
+    small = along < _SMALL * mean_size
+    before = np.where(given, _ODDS["given"], np.where(small, _ODDS["small"], _ODDS["found"]))
+    return np.where(given | alike, expit(log_odds + before), 0.0)
 
 
 def _drop(components, events, given, weights, parts):
@@ -328,13 +346,6 @@ def _sweep(components, events, parts, weights):
                 break
 
 
-def _matched_height(components, event, own):
-    total = 0.0
-    for component, part in zip(components, own, strict=True):
-        total += part @ cho_solve(component.factors[0], component.mean)
-    return total
-
-
 def _look(components, events, given, weights, parts):
     outputs = [component.matched() for component in components]
     score = sum(out for out, _ in outputs) / np.sqrt(sum(var for _, var in outputs))
@@ -343,9 +354,6 @@ def _look(components, events, given, weights, parts):
     peaks, _ = find_peaks(score, height=_LEAST_Z, distance=distance)
     peaks = peaks[components[0].good[peaks]]
     if len(events):
-        heights = sum(var for _, var in outputs)
-        at = [_matched_height(components, e, parts[:, k]) for k, e in enumerate(events) if given[k]]
-        peaks = peaks[score[peaks] * np.sqrt(heights) >= _LEAST_HEIGHT * np.median(at)] if at else peaks
         peaks = peaks[np.abs(peaks[:, None] - events).min(axis=1) >= distance]
     fresh = np.zeros((len(components), len(peaks), g.length))
     chance = _weigh(components, peaks, fresh, np.zeros(len(peaks), bool)) if len(peaks) else np.zeros(0)
