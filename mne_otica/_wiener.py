@@ -1,366 +1,259 @@
-"""Which part of a component is the artifact. Arrays only: no MNE, no user input.
+"""The artifact's part of a component, estimated. Arrays only: no MNE, no user input.
 
-A component is c = b + n. The artifact's part b is zero but for a window round each event; the
-rest n is stationary but for drifts. The autocovariance of n comes from the quiet stretches, mean
-and covariance of b from the events, and from these the best linear estimate of b.
+A component is c = b + n. The artifact's part b is zero but for a window round each event, where
+it has a mean and a covariance, learnt from the events; the rest n is stationary but for drifts,
+and its autocovariance comes from the quiet stretches. The estimate of b is the best linear one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import idct
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, toeplitz
-from scipy.signal import fftconvolve, find_peaks, get_window
+from scipy.linalg import cho_factor, cho_solve, eigh, toeplitz
+from scipy.signal import fftconvolve, get_window
 from scipy.signal.windows import tukey
-from scipy.special import expit
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Samples = NDArray[np.int64]
 
 WINDOW = (-0.5, 0.7)  # s round the peak of an event in which the recording may change
-REFRACTORY = 0.25  # s between two events at least
+_MARGIN = 0.2  # s at either end of a window in which b goes to zero
 _CONTEXT = 0.8  # s on either side of a window, which tell what the rest does in it
-_TAPER = 0.35  # share of the window in which b goes to zero, both ends together
 _TILE = 4.0  # s of the stretches that the spectrum of the rest is measured in
 _QUIET = 0.4  # quantile over stretches that is taken for the spectrum of the rest
-_WHITE = 1e-4  # variance of white noise in the rest, so that what a filter left out is no proof
+_WHITE = 1e-4  # share of white noise in the rest: what a filter left out proves nothing
 _DRIFT = 100.0  # standard deviation of offset and slope in that of the rest: unknown
-_GENERIC = 0.09  # s; standard deviation of a blink's shape as long as no event is known
-_LOCAL = 0.05  # s; how far deviations from the typical event are alike
-_PRIOR_EVENTS = 6.0  # events that the prior covariance counts for
-_SHAPE_SD = 0.2  # prior standard deviation of the local deviations, of the event's height
-_HEIGHT_SD = 0.4  # prior standard deviation of the heights, of their mean
-_DELAY_SD = 0.02  # s; prior standard deviation of the latency
-_HIGHEST = 25.0  # Hz; events are smooth
-_ROUNDS = 4  # of learning from the events and looking for more
-_SWEEPS = 10  # of estimating each event's part given those of its neighbours
-_LEAST_Z = 3.0  # of the matched filter: below, noise has peaks everywhere
-# Log odds beforehand of an event that is given or found, and of one far below the typical height,
-# which has to be beyond doubt: brains are not Gaussian.
-_ODDS = {"given": 3.0, "found": -3.0, "small": -150.0}
-_SMALL = 0.3  # of the height of the typical event
-_ALIKE = 0.4  # least correlation of an event that is found with the typical event
-_KEEP = 0.05  # least probability of an event that is kept
+_EYES = (1.0, 15.0)  # Hz, where eye movements are
+_BUMP = 0.09  # s; standard deviation of a blink's shape as long as no event tells
+_HIGHEST = 25.0  # Hz; above, the covariance of the events is noise
+# What events vary by as long as few are known: height and local shape as shares of the height,
+# latency and the reach of local deviations in seconds; and how many events this counts for.
+_HEIGHT_SD, _SHAPE_SD, _LATENCY_SD, _LOCAL, _PRIOR_EVENTS = 0.4, 0.2, 0.02, 0.05, 6.0
+_FEW = 3  # events below which their covariance says nothing
 
 
-@dataclass(frozen=True)
-class Geometry:
-    """Windows and their surroundings in samples of the low rate."""
+class Frame:
+    """The window round an event and its surroundings, in samples.
 
-    rate: float
+    A high-pass filter draws events out. Where its kernel is known, an event is what the filter
+    makes of something short, and the window is wider by the kernel.
+    """
 
-    @property
-    def start(self) -> int:
-        return int(round(WINDOW[0] * self.rate))
+    def __init__(self, rate: float, kernel: Array | None = None) -> None:
+        self.rate = rate
+        start, stop = (int(round(limit * rate)) for limit in WINDOW)
+        n_short = stop - start + 1
+        kernel = np.ones(1) if kernel is None else kernel
+        self.start = start - len(kernel) // 2  # of the window, from the peak of the event
+        self.length = n_short + len(kernel) - 1
+        self.context = int(round(_CONTEXT * rate))
+        self.around = self.length + 2 * self.context
+        self.inside = slice(self.context, self.context + self.length)
+        self._short = slice(len(kernel) // 2, len(kernel) // 2 + n_short)
+        # From something short to what the filter makes of it; both ends go to zero before.
+        taper = tukey(n_short, min(1.0, 2 * _MARGIN / (WINDOW[1] - WINDOW[0])))
+        first_row = np.r_[kernel[0], np.zeros(n_short - 1)]
+        self._spread = toeplitz(np.r_[kernel, np.zeros(n_short - 1)], first_row) * taper
+        times = (start + np.arange(n_short)) / rate
+        self._alike = np.exp(-0.5 * ((times[:, np.newaxis] - times) / _LOCAL) ** 2)
+        bump = np.exp(-0.5 * (times / _BUMP) ** 2)
+        self.bump = self._spread @ bump  # a blink of height one, as long as no event tells
+        self.bump_size = np.maximum(bump, 0.3)
+        n_waves = min(n_short, int(2 * _HIGHEST * n_short / rate))
+        waves = idct(np.eye(n_short, n_waves), axis=0, norm="ortho")
+        self.basis = np.linalg.qr(self._spread @ waves)[0]  # of all that can be an event
 
-    @property
-    def length(self) -> int:
-        return int(round(WINDOW[1] * self.rate)) - self.start + 1
+    def local(self, size: Array) -> Array:
+        """Return the covariance of deviations of this size that are alike over short times."""
+        return self._spread @ (self._alike * np.outer(size, size)) @ self._spread.T
 
-    @property
-    def context(self) -> int:
-        return int(round(_CONTEXT * self.rate))
+    def short(self, window: Array) -> Array:
+        """Return the part of a window that is not the filter's doing alone."""
+        return window[self._short]
 
-    @property
-    def around(self) -> int:
-        return self.length + 2 * self.context
-
-    @property
-    def inside(self) -> slice:
-        return slice(self.context, self.context + self.length)
-
-    @property
-    def taper(self) -> Array:
-        return tukey(self.length, _TAPER)
-
-    def smooth(self) -> Array:
-        n_waves = int(2 * _HIGHEST * self.length / self.rate)
-        return idct(np.eye(self.length)[:, :n_waves], axis=0, norm="ortho")
-
-    def generic(self) -> Array:
-        t = (self.start + np.arange(self.length)) / self.rate
-        return np.exp(-0.5 * (t / _GENERIC) ** 2)
+    def cut(self, course: Array, events: Samples) -> Array:
+        """Return the windows, each on a line from end to end; the edges repeat."""
+        at = events[:, np.newaxis] + self.start + np.arange(self.length)
+        windows = course[at.clip(0, len(course) - 1)]
+        edge = max(1, int(_MARGIN * self.rate))
+        before, after = windows[:, :edge].mean(axis=1), windows[:, -edge:].mean(axis=1)
+        line = np.linspace(0, 1, self.length)
+        return windows - before[:, np.newaxis] - np.outer(after - before, line)
 
 
 class Component:
-    """What is known of one component, and the artifact's part of it so far."""
+    """One component: its course, what is known of artifact and rest, and b so far."""
 
-    def __init__(self, course: Array, good: NDArray[np.bool_], geometry: Geometry) -> None:
-        self.course, self.good, self.geometry = course, good, geometry
+    def __init__(self, course: Array, good: Mask, frame: Frame) -> None:
+        self.course, self.good, self.frame = course, good, frame
         self.part = np.zeros_like(course)
 
-    # -- windows
+    def start(self, events: Samples) -> Array:
+        """Take the median event, scaled, for each event's part as long as nothing is known."""
+        windows = self.frame.cut(self.course, events)
+        basis = self.frame.basis
+        typical = basis @ (basis.T @ np.median(windows, axis=0))
+        size = max(typical @ typical, np.finfo(float).tiny)
+        parts = np.outer(windows @ typical / size, typical)
+        for event, part in zip(events, parts, strict=True):
+            self.add(event, part)
+        return parts
 
-    def stretch(self, event: int, own: Array | None = None) -> tuple[Array, NDArray[np.bool_]]:
-        """Return what is not of the other events, and which samples are known."""
-        g = self.geometry
-        first = event + g.start - g.context
-        at = first + np.arange(g.around)
+    def add(self, event: int, part: Array) -> None:
+        """Add to the artifact's part in the window of one event."""
+        first = event + self.frame.start
+        begin, end = max(0, first), min(len(self.part), first + len(part))
+        self.part[begin:end] += part[begin - first : end - first]
+
+    def _around(self, event: int, own: Array) -> tuple[Array, Mask]:
+        """Return an event's surroundings without the other events, and what is known of them."""
+        frame = self.frame
+        at = event + frame.start - frame.context + np.arange(frame.around)
         known = (at >= 0) & (at < len(self.course))
         at = at.clip(0, len(self.course) - 1)
         known &= self.good[at]
         values = self.course[at] - self.part[at]
-        if own is not None:
-            values[g.inside] += own
+        values[frame.inside] += own
+        if known.any():
+            values -= values[known].mean()  # offsets are large; what is left of them is drift
         return values, known
 
-    def add(self, event: int, own: Array) -> None:
-        """Add one event's part."""
-        first = event + self.geometry.start
-        a, b = max(0, first), min(len(self.part), first + len(own))
-        self.part[a:b] += own[a - first : b - first]
-
-    # -- learning
-
     def learn_rest(self) -> None:
-        g = self.geometry
-        self.lags = autocovariance(self.course - self.part, self.good, g.rate, g.around)
-        self.share = autocovariance.share
-        noise = toeplitz(self.lags)
-        t = np.linspace(-1, 1, g.around)
-        noise += _DRIFT**2 * self.lags[0] * (1 + np.outer(t, t))
-        self.noise = noise
-        inside = np.zeros(g.around, bool)
-        inside[g.inside] = True
-        factor = cho_factor(noise[np.ix_(~inside, ~inside)])
-        # What the surroundings say about the rest inside, and what they leave open.
-        self.predict = np.zeros((g.length, g.around))
-        self.predict[:, ~inside] = cho_solve(factor, noise[np.ix_(~inside, inside)]).T
-        left = noise[np.ix_(inside, inside)] - self.predict[:, ~inside] @ noise[np.ix_(~inside, inside)]
-        self.open = (left + left.T) / 2 + 1e-9 * left[0, 0] * np.eye(g.length)
+        """Learn the autocovariance of the rest, and how well the surroundings predict it."""
+        frame = self.frame
+        self.lags, self.quietness = autocovariance(
+            self.course - self.part, self.good, frame.rate, frame.around
+        )
+        slope = np.linspace(-1, 1, frame.around)
+        drift = _DRIFT**2 * self.lags[0] * (1 + np.outer(slope, slope))
+        self.rest = toeplitz(self.lags) + drift
+        inside = np.zeros(frame.around, bool)
+        inside[frame.inside] = True
+        factor = cho_factor(self.rest[np.ix_(~inside, ~inside)])
+        cross = self.rest[np.ix_(~inside, inside)]
+        self.prediction = cho_solve(factor, cross).T
+        unpredicted = self.rest[np.ix_(inside, inside)] - self.prediction @ cross
+        self.unpredicted = (unpredicted + unpredicted.T) / 2
+        self.unpredicted[np.diag_indices(frame.length)] += 1e-9 * self.lags[0]
 
-    def deviations(self, events: NDArray[np.int64], own: Array) -> Array:
-        """Return each event's window without what its surroundings predict."""
-        g = self.geometry
-        windows = []
-        for event, part in zip(events, own, strict=True):
-            values, known = self.stretch(event, part)
-            values = _fill(values, known)
-            windows.append(values[g.inside] - self.predict @ values)
-        return np.array(windows).reshape(-1, g.length)
+    def windows(self, events: Samples, parts: Array) -> Array:
+        """Return each event's window without the other events and what can be predicted."""
+        found = np.zeros((len(events), self.frame.length))
+        for k, (event, own) in enumerate(zip(events, parts, strict=True)):
+            values, known = self._around(event, own)
+            if known.any() and not known.all():
+                at = np.arange(len(values))
+                values = np.interp(at, at[known], values[known])
+            outside = np.delete(values, self.frame.inside)
+            found[k] = values[self.frame.inside] - self.prediction @ outside
+        return found
 
     def learn_events(self, windows: Array, weights: Array) -> None:
-        """Learn mean and covariance of the artifact."""
-        g, taper = self.geometry, self.geometry.taper
-        n = max(weights.sum(), 1e-9)
-        use = weights > 0.5
-        if not use.any():
-            use = weights >= weights.max()
-        typical = np.median(windows[use], axis=0)
-        generic = g.generic()
-        height = float(typical @ generic / (generic @ generic))
-        delay = np.gradient(generic) * g.rate
+        """Learn mean and covariance of the artifact from its windows."""
+        frame, bump = self.frame, self.frame.bump
+        n_events = max(weights.sum(), 1.0)
+        typical = np.median(windows[weights >= min(0.5, weights.max())], axis=0)
+        height = typical @ bump / (bump @ bump)
         # The mean leans on the generic shape where the events are too few to tell.
-        prior = self._local(np.maximum(np.abs(generic), 0.3)) * height**2
-        error = (self.open + prior * _SHAPE_SD**2) / n
-        prior = np.outer(taper, taper) * prior
-        gain = np.linalg.solve(prior + error, prior).T
-        self.mean = taper * (height * generic + gain @ (typical - height * generic))
-        envelope = np.abs(self.mean) + 0.05 * np.abs(self.mean).max()
-        delay = np.gradient(self.mean) * g.rate
+        spread = height**2 * frame.local(frame.bump_size)
+        error = (self.unpredicted + _SHAPE_SD**2 * spread) / n_events
+        lean = np.linalg.solve(spread + error, spread).T
+        self.mean = height * bump + lean @ (typical - height * bump)
+        self.covariance = self._covariance(windows - self.mean, weights)
+        self._prepare()
+
+    def _covariance(self, deviations: Array, weights: Array) -> Array:
+        """Return the covariance of the events, what is expected and what is seen together."""
+        mean, size = self.mean, np.abs(self.frame.short(self.mean))
+        slope = np.gradient(mean) * self.frame.rate
         expected = (
-            _HEIGHT_SD**2 * np.outer(self.mean, self.mean)
-            + _DELAY_SD**2 * np.outer(delay, delay)
-            + _SHAPE_SD**2 * self._local(envelope)
+            _HEIGHT_SD**2 * np.outer(mean, mean)
+            + _LATENCY_SD**2 * np.outer(slope, slope)
+            + _SHAPE_SD**2 * self.frame.local(size + 0.05 * size.max())
         )
-        if n > 2:
-            smooth = g.smooth()
-            rest = (windows - self.mean) @ smooth
-            sample = (weights[:, None] * rest).T @ rest / n
-            noise = smooth.T @ self.open @ smooth
-            values, vectors = eigh(sample, noise)
-            edge = (1 + np.sqrt(smooth.shape[1] / n)) ** 2
-            values = np.where(values > edge, values - 1, 0)
-            half = smooth @ (noise @ vectors) * np.sqrt(values)
-            expected = (n * half @ half.T + _PRIOR_EVENTS * expected) / (n + _PRIOR_EVENTS)
-        self.covariance = np.outer(taper, taper) * expected
-        both = self.covariance + self.open
-        self.factors = cho_factor(self.open), cho_factor(both)
-        self.log_ratio = sum(
-            sign * np.log(np.diag(f[0])).sum() for sign, f in zip((1, -1), self.factors, strict=True)
-        )
-        padded = np.zeros((g.length, g.around))
-        padded[:, g.inside] = self.covariance
-        self.padded = padded
-        total = self.noise.copy()
-        total[g.inside, g.inside] += self.covariance
-        self.total = total
-        self.gain = cho_solve(cho_factor(total), padded.T).T
+        n_events = weights.sum()
+        if n_events < _FEW:
+            return expected
+        basis = self.frame.basis
+        seen = deviations @ basis
+        seen = (weights[:, np.newaxis] * seen).T @ seen / n_events
+        noise = basis.T @ self.unpredicted @ basis
+        ratios, directions = eigh(seen, noise)
+        # So large are ratios by chance alone, for so many directions and so few events.
+        chance = (1 + np.sqrt(len(ratios) / n_events)) ** 2
+        ratios = np.where(ratios > chance, ratios - 1, 0)
+        half = basis @ (noise @ directions) * np.sqrt(ratios)
+        share = n_events / (n_events + _PRIOR_EVENTS)
+        return share * half @ half.T + (1 - share) * expected
 
-    def _local(self, envelope: Array) -> Array:
-        t = np.arange(self.geometry.length) / self.geometry.rate
-        alike = np.exp(-0.5 * ((t[:, None] - t) / _LOCAL) ** 2)
-        return alike * np.outer(envelope, envelope)
-
-    # -- estimating
-
-    def evidence(self, windows: Array) -> Array:
-        """Return the log likelihood ratio of artifact and rest against rest."""
-        rest = windows - self.mean
-        without, both = (
-            np.sum(x.T * cho_solve(f, x.T), axis=0)
-            for x, f in zip((windows, rest), self.factors, strict=True)
-        )
-        return (without - both) / 2 + self.log_ratio
-
-    def matched(self) -> tuple[Array, float]:
-        """Return the matched filter's output on what is left, and its variance."""
-        g = self.geometry
-        solved = cho_solve(self.factors[0], self.mean)
-        filt = -self.predict.T @ solved
-        filt[g.inside] += solved
-        t = np.linspace(-1, 1, g.around)
-        filt -= filt.mean() + t * (t @ filt) / (t @ t)
-        left = self.course - self.part
-        out = fftconvolve(left, filt[::-1], mode="full")
-        # out[k] is the filter whose last sample is at k
-        peak = g.context - g.start
-        out = np.r_[out[g.around - 1 - peak :], np.zeros(g.around)][: len(left)]
-        return out, float(self.mean @ solved)
+    def _prepare(self) -> None:
+        """Solve what is the same for all events."""
+        frame = self.frame
+        self.factors = cho_factor(self.unpredicted), cho_factor(self.unpredicted + self.covariance)
+        self.total = self.rest.copy()
+        self.total[frame.inside, frame.inside] += self.covariance
+        self.cross = np.zeros((frame.length, frame.around))
+        self.cross[:, frame.inside] = self.covariance
+        self.gain = cho_solve(cho_factor(self.total), self.cross.T).T
 
     def estimate(self, event: int, own: Array) -> Array:
-        """Return the best linear estimate of one event's part, given the others."""
-        values, known = self.stretch(event, own)
+        """Return the best linear estimate of one event's part, given those of the others."""
+        values, known = self._around(event, own)
+        values[self.frame.inside] -= self.mean
         if known.all():
-            values = values - values.mean()
-            values[self.geometry.inside] -= self.mean
             return self.mean + self.gain @ values
-        if not known.any():
+        if not known[self.frame.inside].any():
             return np.zeros_like(own)
-        values[known] -= values[known].mean()
-        values[self.geometry.inside] -= self.mean
         solved = cho_solve(cho_factor(self.total[np.ix_(known, known)]), values[known])
-        return self.mean + self.padded[:, known] @ solved
+        return self.mean + self.cross[:, known] @ solved
+
+    def evidence(self, windows: Array) -> Array:
+        """Return the log likelihood ratio of artifact and rest against rest alone."""
+        alone, both = self.factors
+        misfit = np.sum(windows.T * cho_solve(alone, windows.T), axis=0)
+        deviations = (windows - self.mean).T
+        misfit -= np.sum(deviations * cho_solve(both, deviations), axis=0)
+        return misfit / 2 + np.log(np.diag(alone[0]) / np.diag(both[0])).sum()
+
+    def matched_filter(self) -> tuple[Array, float]:
+        """Return what the filter for the mean event finds in the rest so far, and its variance."""
+        frame = self.frame
+        inner = cho_solve(self.factors[0], self.mean)
+        weights = np.zeros(frame.around)
+        weights[frame.inside] = inner
+        weights[: frame.context] = -inner @ self.prediction[:, : frame.context]
+        weights[-frame.context :] = -inner @ self.prediction[:, frame.context :]
+        slope = np.linspace(-1, 1, frame.around)
+        weights -= weights.mean() + slope * (slope @ weights) / (slope @ slope)
+        output = fftconvolve(self.course - self.part, weights[::-1])
+        peak = frame.context - frame.start
+        return output[frame.around - 1 - peak :][: len(self.course)], float(self.mean @ inner)
 
 
-def _fill(values, known):
-    if known.all() or not known.any():
-        return values
-    at = np.arange(len(values))
-    return np.where(known, values, np.interp(at, at[known], values[known]))
-
-
-def autocovariance(rest: Array, good: NDArray[np.bool_], rate: float, n_lags: int) -> Array:
-    """Return the autocovariance of the quiet stretches of a signal."""
-    n = min(int(_TILE * rate), len(rest))
-    taper = get_window("hann", n)
-    taper /= np.sqrt(np.sum(taper**2))
-    t = np.linspace(-1, 1, n)
-    powers, share = [], []
-    for k in range(0, len(rest) - n + 1, max(1, n // 2)):
-        one = rest[k : k + n]
-        one = one - one.mean() - t * (t @ one) / (t @ t)
-        powers.append(np.abs(np.fft.rfft(one * taper, 2 * max(n, n_lags))) ** 2)
-        share.append(good[k : k + n].mean())
-    share = np.array(share)
-    powers = np.array(powers)[share >= min(0.9, share.max())]
-    # The power of a stationary signal is exponentially distributed over stretches, which tells
-    # the mean from a quantile; the quantile is not raised by stretches that hold more.
-    quiet = np.quantile(powers, _QUIET, axis=0) / -np.log(1 - _QUIET)
+def autocovariance(rest: Array, good: Mask, rate: float, n_lags: int) -> tuple[Array, float]:
+    """Return the autocovariance of the quiet stretches, and their share of the mean power."""
+    length = min(int(_TILE * rate), len(rest))
+    taper = get_window("hann", length)
+    taper /= np.linalg.norm(taper)
+    slope = np.linspace(-1, 1, length)
+    slope /= np.linalg.norm(slope)
+    n_fft = 2 * max(length, n_lags)
+    powers, shares = [], []
+    for k in range(0, len(rest) - length + 1, max(1, length // 2)):
+        one = rest[k : k + length]
+        one = one - one.mean() - slope * (slope @ one)
+        powers.append(np.abs(np.fft.rfft(one * taper, n_fft)) ** 2)
+        shares.append(good[k : k + length].mean())
+    shares = np.array(shares)
+    powers = np.array(powers)[shares >= min(0.9, shares.max())]
     mean = powers.mean(axis=0)
-    lags = np.fft.irfft(np.minimum(quiet, mean))[:n_lags]
-    lags[0] *= 1 + _WHITE
-    freqs = np.fft.rfftfreq(2 * max(n, n_lags), 1 / rate)
-    band = (freqs >= 1) & (freqs <= 15)
-    autocovariance.share = np.minimum(quiet, mean)[band].sum() / mean[band].sum()
-    return lags
-
-
-def separate(courses: Array, good: NDArray[np.bool_], rate: float, events: NDArray[np.int64]):
-    """Return the artifact's part of each event, the events and their probabilities."""
-    g = Geometry(rate)
-    components = [Component(course, good, g) for course in courses]
-    given = np.ones(len(events), bool)
-    weights = np.ones(len(events))
-    parts = np.zeros((len(courses), len(events), g.length))
-    _start(components, events, parts)
-    for turn in range(_ROUNDS):
-        _learn(components, events, parts, weights)
-        weights = _weigh(components, events, parts, given)
-        events, given, weights, parts = _drop(components, events, given, weights, parts)
-        _sweep(components, events, parts, weights)
-        if turn < _ROUNDS - 1:
-            events, given, weights, parts = _look(components, events, given, weights, parts)
-    return events, weights, parts, components
-
-
-def _start(components, events, parts):
-    """Take the median event, on a line from end to end, for each event's part."""
-    for component, own in zip(components, parts, strict=True):
-        g = component.geometry
-        at = (events[:, None] + g.start + np.arange(g.length)).clip(0, len(component.course) - 1)
-        windows = component.course[at]
-        edge = g.length // 6
-        line = np.linspace(0, 1, g.length)
-        before, after = windows[:, :edge].mean(1), windows[:, -edge:].mean(1)
-        windows = windows - before[:, None] - np.outer(after - before, line)
-        typical = g.taper * np.median(windows, axis=0)
-        own[:] = np.outer(windows @ typical / (typical @ typical), typical)
-        for event, part in zip(events, own, strict=True):
-            component.add(event, part)
-
-
-def _learn(components, events, parts, weights):
-    for component, own in zip(components, parts, strict=True):
-        component.learn_rest()
-        component.learn_events(component.deviations(events, own), weights)
-
-
-def _weigh(components, events, parts, given):
-    log_odds = 0.0
-    along, own_size, mean_size = 0.0, 0.0, 0.0
-    for component, own in zip(components, parts, strict=True):
-        windows = component.deviations(events, own)
-        log_odds = log_odds + component.evidence(windows)
-        smooth = component.geometry.smooth() / np.sqrt(component.lags[0])
-        windows, mean = windows @ smooth, component.mean @ smooth
-        along = along + windows @ mean
-        own_size = own_size + np.sum(windows**2, axis=1)
-        mean_size = mean_size + mean @ mean
-    alike = along >= _ALIKE * np.sqrt(own_size * mean_size)
-    small = along < _SMALL * mean_size
-    before = np.where(given, _ODDS["given"], np.where(small, _ODDS["small"], _ODDS["found"]))
-    return np.where(given | alike, expit(log_odds + before), 0.0)
-
-
-def _drop(components, events, given, weights, parts):
-    keep = weights >= _KEEP
-    for component, own in zip(components, parts, strict=True):
-        for event, part in zip(events[~keep], own[~keep], strict=True):
-            component.add(event, -part)
-    return events[keep], given[keep], weights[keep], parts[:, keep]
-
-
-def _sweep(components, events, parts, weights):
-    for component, own in zip(components, parts, strict=True):
-        for _ in range(_SWEEPS):
-            change = 0.0
-            for k, event in enumerate(events):
-                new = weights[k] * component.estimate(event, own[k])
-                change = max(change, np.abs(new - own[k]).max())
-                component.add(event, new - own[k])
-                own[k] = new
-            if change < 1e-3 * np.sqrt(component.lags[0]):
-                break
-
-
-def _look(components, events, given, weights, parts):
-    outputs = [component.matched() for component in components]
-    score = sum(out for out, _ in outputs) / np.sqrt(sum(var for _, var in outputs))
-    g = components[0].geometry
-    distance = max(1, int(REFRACTORY * g.rate))
-    peaks, _ = find_peaks(score, height=_LEAST_Z, distance=distance)
-    peaks = peaks[components[0].good[peaks]]
-    if len(events):
-        peaks = peaks[np.abs(peaks[:, None] - events).min(axis=1) >= distance]
-    fresh = np.zeros((len(components), len(peaks), g.length))
-    chance = _weigh(components, peaks, fresh, np.zeros(len(peaks), bool)) if len(peaks) else np.zeros(0)
-    peaks, chance, fresh = peaks[chance > 0.5], chance[chance > 0.5], fresh[:, chance > 0.5]
-    order = np.argsort(np.r_[events, peaks])
-    events = np.r_[events, peaks][order]
-    given = np.r_[given, np.zeros(len(peaks), bool)][order]
-    weights = np.r_[weights, chance][order]
-    parts = np.concatenate([parts, fresh], axis=1)[:, order]
-    return events, given, weights, parts
+    # Over stretches of a stationary signal powers are distributed exponentially, which tells the
+    # mean from a quantile; stretches that hold more than the rest do not raise the quantile.
+    quiet = np.minimum(np.quantile(powers, _QUIET, axis=0) / -np.log1p(-_QUIET), mean)
+    lags = np.fft.irfft(quiet)[:n_lags]
+    lags[0] = lags[0] * (1 + _WHITE) + np.finfo(float).tiny
+    freqs = np.fft.rfftfreq(n_fft, 1 / rate)
+    band = (freqs >= _EYES[0]) & (freqs <= _EYES[1])
+    return lags, float(quiet[band].sum() / max(mean[band].sum(), np.finfo(float).tiny))
