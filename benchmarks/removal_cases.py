@@ -128,7 +128,9 @@ def blink_courses(folder: Path, donor: str, sfreq: float) -> list[NDArray[np.flo
         if start < 0 or stop > course.size or (np.abs(onsets - onset) < AFTER).sum() > 1:
             continue
         one = course[start:stop]
-        line = np.linspace(np.median(one[: int(0.1 * rate)]), np.median(one[-int(0.1 * rate) :]), len(one))
+        line = np.linspace(
+            np.median(one[: int(0.1 * rate)]), np.median(one[-int(0.1 * rate) :]), len(one)
+        )
         one = (one - line) * tukey(len(one), 0.3)
         cut.append(resample_poly(one, int(round(sfreq)), int(round(rate))))
     height = np.median([one.max() for one in cut])

@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
+import mne
 import numpy as np
 from mne.filter import create_filter
-from numpy.typing import NDArray
+from mne.utils import logger, verbose
+from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline
-from scipy.signal import find_peaks, resample_poly
-from scipy.special import expit
+from scipy.signal import resample_poly
 
+from mne_otica import _wiener
+from mne_otica._checks import _check_option, _validate_flag, _validate_type
+from mne_otica._docs import fill_doc
+from mne_otica._filtered import quiet
 from mne_otica._wiener import Array, Component, Frame, Mask, Samples
+from mne_otica._windows import windows as check_events
+from mne_otica.artifacts import locate_blinks
+from mne_otica.artifacts._blink import Rule, judge, maps_in_volts
+from mne_otica.artifacts._events import RATE as FINDER_RATE
+from mne_otica.artifacts._signals import _check_ica
 
-RATE = 120.0  # Hz; the artifact is smooth, and estimated at this rate or a little more
-REFRACTORY = 0.25  # s between two events at least
+if TYPE_CHECKING:
+    from mne import BaseEpochs
+    from mne.io import BaseRaw
+    from mne.preprocessing import ICA
+
+__all__ = ["Estimate", "artifact_part", "estimate", "remove_artifacts", "sham_part", "subtract"]
+
+RATE = 80.0  # Hz; the artifact is smooth, and estimated at about this rate
 _DRAWS_OUT = 0.4  # Hz; what a lower high-pass filter does to an event is drift
-_ROUNDS = 4  # of learning from the events and looking for more of them
-_SWEEPS = 10  # of estimating each event's part given those of its neighbours, at most
-_CONVERGED = 1e-3  # change of a part, in standard deviations of the rest, that ends them
-_LEAST_Z = 3.0  # of the matched filter: below, noise has peaks everywhere
-# Log odds beforehand of an event that is given or found, and of one far below the typical height,
-# which has to be beyond doubt: the rest of a component is not Gaussian.
-_ODDS = {"given": 3.0, "found": -3.0, "small": -150.0}
-_SMALL = 0.3  # of the typical event's height
-_ALIKE = 0.4  # least correlation of an event that is found with the typical event
-_KEEP = 0.05  # least probability of an event that is kept
+_RESTLESS = 0.15  # share of the rest in all that lies between events: below, all is the eye's
+_SAME = 0.1  # s; given events that are closer are one
+_GAP = 2.0  # s between epochs that are put side by side, so that none tells of the next
+_CHUNK = 100_000  # samples that are unmixed in one go
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +50,14 @@ class Estimate:
     part : ndarray, shape (n_components, n_times)
         What the artifact adds to each component; zero outside the windows.
     events : ndarray, shape (n_events,)
-        The samples of the events that were taken out: those given and those found.
+        The samples of the events that go: those given and those found.
     weights : ndarray, shape (n_events,)
-        How probable it is that each of them is one; its part is scaled by it.
+        How probable it is that each of them is one. Its part is scaled by it.
     windows : ndarray, shape (n_windows, 2)
         First sample, and the sample after the last, of each stretch that may change.
     whole : bool
-        Whether nearly all of the components is the artifact's, so that all of it goes.
+        Whether nearly all of the components is the artifact's even between the events, so
+        that all of it goes.
     """
 
     part: NDArray[np.float64]
@@ -51,147 +65,353 @@ class Estimate:
     weights: NDArray[np.float64]
     windows: NDArray[np.int64]
     whole: bool
+    _model: _Model | None = field(default=None, repr=False)
 
 
-@dataclass
-class _State:
-    """The events so far: where, whether they were given, how probable, and each one's part."""
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """What was learnt, and how it relates to the recording."""
 
-    events: Samples
-    given: Mask
-    weights: Array
-    parts: Array  # (n_components, n_events, n_window)
-
-    def sorted(self) -> _State:
-        return self.where(np.argsort(self.events))
-
-    def where(self, which: Mask | Samples) -> _State:
-        return _State(
-            self.events[which], self.given[which], self.weights[which], self.parts[:, which]
-        )
+    components: list[Component]
+    scales: Array
+    step: int
 
 
 def artifact_part(
-    courses: Array, sfreq: float, samples: Samples, bad: Mask | None = None, *, highpass: float = 0.0, look: bool = True
+    courses: ArrayLike,
+    sfreq: float,
+    samples: ArrayLike,
+    bad: ArrayLike | None = None,
+    *,
+    highpass: float = 0.0,
 ) -> Estimate:
-    courses = np.atleast_2d(courses)
+    """Estimate which part of the courses of components is the artifact's.
+
+    Parameters
+    ----------
+    courses : array-like, shape (n_components, n_times)
+        The time courses of components that share their events. They are not changed.
+    sfreq : float
+        The sampling rate in hertz.
+    samples : array-like, shape (n_events,)
+        Events that are known, as samples from 0. More are looked for.
+    bad : array-like of bool, shape (n_times,) | None
+        Samples that say nothing.
+    highpass : float
+        The corner of the high-pass filter that the recording has gone through, in hertz.
+
+    Returns
+    -------
+    estimate : instance of Estimate
+        The artifact's part, exactly zero outside the windows round its events. Without an
+        event there is none.
+    """
+    courses = np.atleast_2d(np.asarray(courses, dtype=np.float64))
     n_times = courses.shape[1]
-    bad = np.zeros(n_times, bool) if bad is None else bad
-    step = max(1, int(sfreq / RATE))
-    at = np.arange(n_times)
-    filled = courses
-    if bad.any():
-        filled = np.array([np.where(bad, np.interp(at, at[~bad], row[~bad]), row) for row in courses])
-    low = resample_poly(filled, 1, step, axis=1, padtype="line") if step > 1 else filled
-    good = ~bad[::step][: low.shape[1]]
+    bad = np.zeros(n_times, bool) if bad is None else np.asarray(bad, bool)
+    bad = bad | ~np.isfinite(courses.sum(axis=0))
+    step = max(1, round(sfreq / RATE))
+    low, scales = _at_low_rate(courses, bad, step)
+    good = ~bad[::step]
+    events = _merge(np.asarray(samples, dtype=np.int64), int(_SAME * sfreq)) // step
+    events = events[good[events.clip(0, len(good) - 1)]] if len(events) else events
+    if not len(events) or not scales.all():
+        none = np.zeros(0, np.int64)
+        return Estimate(np.zeros_like(courses), none, np.zeros(0), none.reshape(0, 2), False)
     kernel = None
     if highpass >= _DRAWS_OUT:
         kernel = create_filter(None, sfreq / step, highpass, None, verbose="error")
-    events = np.unique(np.round(np.asarray(samples) / step).astype(int).clip(0, low.shape[1] - 1))
     frame = Frame(sfreq / step, kernel)
     components = [Component(course, good, frame) for course in low]
-    state = _separate(components, events, look)
-    part, windows = _at_full_rate(state, frame, step, courses.shape)
-    return Estimate(part, state.events * step, state.weights, windows, False), components
+    state = _wiener.separate(components, events)
+    model = _Model(components, scales, step)
+    if all(component.quietness < _RESTLESS for component in components):
+        part = np.where(bad, 0.0, courses)
+        windows = np.array([[0, n_times]])
+        return Estimate(part, state.events * step, state.weights, windows, True, model)
+    part, windows = _at_full_rate(state, model, n_times)
+    return Estimate(part, state.events * step, state.weights, windows, False, model)
 
 
-def _separate(components: list[Component], events: Samples, look: bool) -> _State:
-    """Find artifact and rest together: each is known by the other."""
-    parts = np.array([component.start(events) for component in components])
-    state = _State(events, np.ones(len(events), bool), np.ones(len(events)), parts)
-    for k in range(_ROUNDS):
-        for component, own in zip(components, state.parts, strict=True):
-            component.learn_rest()
-            component.learn_events(component.windows(state.events, own), state.weights)
-        state.weights = _probabilities(components, state)
-        state = _drop(components, state)
-        _estimate(components, state)
-        if look and k < _ROUNDS - 1:
-            state = _add(components, state)
-    return state
+def sham_part(estimated: Estimate, samples: ArrayLike) -> NDArray[np.float64]:
+    """Return what the same procedure takes out when it is told of events that are not there.
+
+    Parameters
+    ----------
+    estimated : instance of Estimate
+        What :func:`artifact_part` returned for the true events. It is not changed.
+    samples : array-like, shape (n_events,)
+        The sham events, as samples from 0.
+
+    Returns
+    -------
+    part : ndarray, shape (n_components, n_times)
+        What goes on their account.
+    """
+    samples = np.asarray(samples, dtype=np.int64)
+    if estimated.whole or estimated._model is None or not len(samples):
+        return np.where(estimated.whole, estimated.part, 0.0)
+    model = estimated._model
+    components = [copy.copy(component) for component in model.components]
+    for component in components:
+        component.part = component.part.copy()
+    state = _wiener.estimate_given(components, np.unique(samples // model.step))
+    return _at_full_rate(state, model, estimated.part.shape[1])[0]
 
 
-def _probabilities(components: list[Component], state: _State) -> Array:
-    """Return how probable it is that each event is one."""
-    evidence, along, size, typical = (np.zeros(len(state.events)) for _ in range(4))
-    for component, own in zip(components, state.parts, strict=True):
-        windows = component.windows(state.events, own)
-        evidence += component.evidence(windows)
-        basis = component.frame.basis / np.sqrt(component.lags[0])
-        windows, mean = windows @ basis, component.mean @ basis
-        along += windows @ mean
-        size += np.sum(windows**2, axis=1)
-        typical += mean @ mean
-    alike = along >= _ALIKE * np.sqrt(size * typical)
-    small = along < _SMALL * typical
-    odds = np.select([state.given, small], [_ODDS["given"], _ODDS["small"]], _ODDS["found"])
-    return np.where(state.given | alike, expit(evidence + odds), 0.0)
+def _merge(samples: Samples, apart: int) -> Samples:
+    """Return the samples in order, without those that repeat another one."""
+    kept: list[int] = []
+    for sample in np.sort(samples):
+        if not kept or sample - kept[-1] > apart:
+            kept.append(int(sample))
+    return np.array(kept, dtype=np.int64)
 
 
-def _drop(components: list[Component], state: _State) -> _State:
-    """Leave out the events that are none."""
-    keep = state.weights >= _KEEP
-    for component, own in zip(components, state.parts, strict=True):
-        for event, part in zip(state.events[~keep], own[~keep], strict=True):
-            component.add(event, -part)
-    return state.where(keep)
+def _at_low_rate(courses: Array, bad: Mask, step: int) -> tuple[Array, Array]:
+    """Return the courses at a low rate and of about unit size, and their sizes."""
+    low = []
+    at = np.flatnonzero(~bad)
+    scales = np.zeros(len(courses))
+    if not len(at):
+        return courses[:, ::step], scales
+    for k, course in enumerate(courses):
+        if bad.any():
+            course = np.where(bad, np.interp(np.arange(bad.size), at, course[at]), course)
+        course = course - np.median(course)
+        scales[k] = np.sqrt(np.mean(course**2))
+        course = course / max(scales[k], np.finfo(float).tiny)
+        low.append(resample_poly(course, 1, step, padtype="line") if step > 1 else course)
+    return np.array(low), scales
 
 
-def _estimate(components: list[Component], state: _State) -> None:
-    """Estimate each event's part, given the others, until none changes."""
-    for component, own in zip(components, state.parts, strict=True):
-        enough = _CONVERGED * np.sqrt(component.lags[0])
-        for _ in range(_SWEEPS):
-            largest = 0.0
-            for k, event in enumerate(state.events):
-                change = state.weights[k] * component.estimate(event, own[k]) - own[k]
-                component.add(event, change)
-                own[k] += change
-                largest = max(largest, np.abs(change).max())
-            if largest < enough:
-                break
-
-
-def _add(components: list[Component], state: _State) -> _State:
-    """Look for more events in what is left."""
-    filtered = [component.matched_filter() for component in components]
-    scale = np.sqrt(sum(variance for _, variance in filtered))
-    frame, good = components[0].frame, components[0].good
-    apart = max(1, int(REFRACTORY * frame.rate))
-    peaks, _ = find_peaks(
-        sum(output for output, _ in filtered), height=_LEAST_Z * scale, distance=apart
-    )
-    peaks = peaks[good[peaks]]
-    if len(state.events):
-        peaks = peaks[np.abs(peaks[:, np.newaxis] - state.events).min(axis=1) >= apart]
-    n_found = len(peaks)
-    none = np.zeros((len(components), n_found, frame.length))
-    found = _State(peaks, np.zeros(n_found, bool), np.zeros(n_found), none)
-    found.weights = _probabilities(components, found)
-    found = found.where(found.weights > 0.5)
-    return _State(
-        np.r_[state.events, found.events],
-        np.r_[state.given, found.given],
-        np.r_[state.weights, found.weights],
-        np.concatenate([state.parts, found.parts], axis=1),
-    ).sorted()
-
-
-def _at_full_rate(
-    state: _State, frame: Frame, step: int, shape: tuple[int, int]
-) -> tuple[Array, Samples]:
+def _at_full_rate(state: _wiener.State, model: _Model, n_times: int) -> tuple[Array, Samples]:
     """Return the sum of all parts at the rate of the recording, and the windows."""
-    part = np.zeros(shape)
-    n_times = shape[1]
+    frame, step = model.components[0].frame, model.step
+    part, changed = np.zeros((len(model.components), n_times)), np.zeros(n_times, bool)
     coarse = np.arange(frame.length)
     fine = np.arange((frame.length - 1) * step + 1) / step
-    changed = np.zeros(n_times, bool)
     for k, event in enumerate(state.events):
         first = (event + frame.start) * step
         begin, end = max(0, first), min(n_times, first + len(fine))
         changed[begin:end] = True
-        for row, own in zip(part, state.parts[:, k], strict=True):
-            curve = CubicSpline(coarse, own, bc_type="clamped")(fine)
+        for row, own, scale in zip(part, state.parts[:, k], model.scales, strict=True):
+            curve = CubicSpline(coarse, scale * own, bc_type="clamped")(fine)
             row[begin:end] += curve[begin - first : end - first]
     edges = np.flatnonzero(np.diff(np.r_[False, changed, False].astype(int)))
     return part, edges.reshape(-1, 2)
+
+
+@verbose
+@fill_doc
+def remove_artifacts(
+    inst: BaseRaw | BaseEpochs,
+    ica: ICA,
+    *,
+    events: ArrayLike | None = None,
+    removal: str = "events",
+    exclude: Sequence[int] | None = None,
+    reject_by_annotation: bool = True,
+    verbose: bool | str | int | None = None,
+) -> BaseRaw | BaseEpochs:
+    """Take the artifacts out of a recording, and leave the brain's part of their components.
+
+    Parameters
+    ----------
+    inst : instance of Raw | instance of Epochs
+        The recording, with the channels that the ICA was fitted on. It may be the
+        unfiltered one. It is not changed.
+    ica : instance of ICA
+        Any fitted :class:`mne.preprocessing.ICA`.
+    events : array-like, shape (n_events, 3) | None
+        When the artifacts are: MNE events, counted as in ``inst``. More of the same kind are
+        looked for in the components. None takes the blinks that
+        :func:`mne_otica.find_blink_events` finds, and the large deflections of the first
+        component.
+    removal : "events" | "component"
+        ``"events"`` takes out the part of the components that belongs to the events;
+        ``"component"`` takes out the whole components, as :meth:`mne.preprocessing.ICA.apply`
+        does.
+    exclude : sequence of int | None
+        The components that hold the artifacts; None takes ``ica.exclude``. Without any, the
+        copy is the recording.
+    %(reject_spans)s
+        Events in such spans are left in.
+    %(verbose)s
+
+    Returns
+    -------
+    cleaned : instance of Raw | instance of Epochs
+        A copy. Outside the windows round the events every sample is the one that was recorded,
+        and the rank is kept.
+
+    See Also
+    --------
+    clean_raw : Fit the ICA and find its components as well.
+    mne.preprocessing.ICA.apply : Take out whole components.
+
+    Notes
+    -----
+    Each component is the sum of the artifact, which is there near its events only, and of the
+    rest. What the artifact looks like is learnt from the events, what the rest is like from
+    the quiet stretches; the best linear estimate of the artifact, times the map of the
+    component, is what goes. Windows reach from 0.5 s before an event to 0.7 s after it; where
+    ``inst.info["highpass"]`` tells of a filter that draws events out, as far as its response.
+
+    Where the eyes never rest, nearly all of a component is theirs, and all of it goes.
+    """
+    _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
+    _validate_type(ica, mne.preprocessing.ICA, "ica", "an ICA instance")
+    _check_option("removal", removal, ("events", "component"))
+    _validate_flag(reject_by_annotation, "reject_by_annotation")
+    _check_ica(ica, inst)
+    exclude = _check_exclude(ica, exclude)
+    if removal == "component":
+        with quiet():
+            return ica.apply(inst.copy().load_data(), exclude=exclude)
+    estimated = estimate(inst, ica, exclude, events, reject_by_annotation)
+    logger.info(
+        f"{len(estimated.events)} events in {len(exclude)} component(s) taken out"
+        + (", and all the rest of the component(s) with them." if estimated.whole else ".")
+    )
+    return subtract(inst, ica, exclude, estimated)
+
+
+def estimate(
+    inst: BaseRaw | BaseEpochs,
+    ica: ICA,
+    exclude: Sequence[int],
+    events: ArrayLike | None,
+    reject: bool,
+) -> Estimate:
+    """Estimate the artifact's part of the excluded components of a recording.
+
+    The courses of epochs are put side by side, with gaps between them.
+    """
+    layout = _Layout.of(inst)
+    courses, bad = layout.read(inst, ica, exclude, reject)
+    if not len(exclude):
+        samples = np.zeros(0, np.int64)
+    elif events is None:
+        samples = layout.find(inst, ica, exclude, reject)
+    else:
+        samples = layout.place(inst, events)
+    return artifact_part(
+        courses, inst.info["sfreq"], samples, bad, highpass=inst.info["highpass"] or 0.0
+    )
+
+
+def subtract(
+    inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], estimated: Estimate
+) -> BaseRaw | BaseEpochs:
+    """Return a copy of a recording without the artifact's part."""
+    cleaned = inst.copy().load_data(verbose="error")
+    maps = maps_in_volts(ica)[:, list(exclude)]
+    picks = [inst.ch_names.index(name) for name in ica.ch_names]
+    layout = _Layout.of(inst)
+    for epoch, start in enumerate(layout.starts):
+        data = cleaned._data[epoch] if isinstance(inst, mne.BaseEpochs) else cleaned._data
+        for first, last in estimated.windows:
+            begin, end = max(first, start), min(last, start + layout.length)
+            if begin < end:
+                part = maps @ estimated.part[:, begin:end]
+                data[picks, begin - start : end - start] -= part
+    return cleaned
+
+
+def _check_exclude(ica: ICA, exclude: Sequence[int] | None) -> list[int]:
+    """Return the components to clean, or refuse those that there are not."""
+    chosen = [int(k) for k in (ica.exclude if exclude is None else exclude)]
+    wrong = [k for k in chosen if not 0 <= k < ica.n_components_]
+    if wrong:
+        raise ValueError(
+            f"exclude names the components {wrong}, but the ICA has {ica.n_components_}, counted "
+            "from 0; pass some of these."
+        )
+    return list(dict.fromkeys(chosen))
+
+
+class _Span(NamedTuple):
+    """What a check of events has to know of a recording."""
+
+    sfreq: float
+    first_samp: int
+    n_times: int
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where a recording or its epochs lie on one line of samples."""
+
+    starts: Samples
+    length: int
+    total: int
+
+    @classmethod
+    def of(cls, inst: BaseRaw | BaseEpochs) -> _Layout:
+        length = len(inst.times)
+        if isinstance(inst, mne.io.BaseRaw):
+            return cls(np.zeros(1, np.int64), length, length)
+        stride = length + int(_GAP * inst.info["sfreq"])
+        return cls(np.arange(len(inst)) * stride, length, len(inst) * stride)
+
+    def read(
+        self, inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], reject: bool
+    ) -> tuple[Array, Mask]:
+        """Return the courses of the components, and which samples say nothing."""
+        weights, offset = _unmixing(ica, exclude)
+        picks = [inst.ch_names.index(name) for name in ica.ch_names]
+        courses = np.zeros((len(exclude), self.total))
+        if isinstance(inst, mne.io.BaseRaw):
+            for begin in range(0, self.total, _CHUNK):
+                end = min(begin + _CHUNK, self.total)
+                courses[:, begin:end] = weights @ inst.get_data(picks, begin, end) - offset
+            if not reject:
+                return courses, ~np.isfinite(courses.sum(axis=0))
+            # One channel is enough to learn where the annotations are.
+            spans = inst.get_data(picks[:1], reject_by_annotation="NaN")[0]
+            return courses, np.isnan(spans) | ~np.isfinite(courses.sum(axis=0))
+        bad = np.ones(self.total, bool)
+        for start, data in zip(self.starts, inst.get_data(picks=picks), strict=True):
+            here = slice(start, start + self.length)
+            courses[:, here] = weights @ data - offset
+            bad[here] = ~np.isfinite(courses[:, here].sum(axis=0))
+        return courses, bad
+
+    def find(
+        self, inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], reject: bool
+    ) -> Samples:
+        """Return the blinks that channels show, and the large deflections of a component."""
+        with quiet():
+            labels = dict(ica.labels_)
+            found, _ = judge(ica, inst, Rule(), None, reject)
+            peaks = found[exclude[0]].typical_peaks
+            step = max(1, int(inst.info["sfreq"] / FINDER_RATE))
+            samples = np.round(peaks * step + (step - 1) / 2).astype(np.int64)
+            if isinstance(inst, mne.io.BaseRaw):
+                known = locate_blinks(inst, ica=ica, reject_by_annotation=reject).events[:, 0]
+                samples = np.r_[known - inst.first_samp, samples]
+            ica.labels_ = labels
+        epoch = np.minimum(samples // self.length, len(self.starts) - 1)
+        return self.starts[epoch] + samples - epoch * self.length
+
+    def place(self, inst: BaseRaw | BaseEpochs, events: ArrayLike) -> Samples:
+        """Return where events lie."""
+        sfreq = inst.info["sfreq"]
+        if isinstance(inst, mne.io.BaseRaw):
+            span = _Span(sfreq, inst.first_samp, inst.n_times)
+            return check_events(span, events, *_wiener.WINDOW)[0]
+        events = np.asarray(events)
+        first = inst.events[:, 0] + int(round(inst.tmin * sfreq))
+        late = events[:, :1] - first
+        which, epoch = np.nonzero((late >= 0) & (late < self.length))
+        return self.starts[epoch] + late[which, epoch]
+
+
+def _unmixing(ica: ICA, components: Sequence[int]) -> tuple[Array, Array]:
+    """Return what takes channels to the courses of components, and what to take off then."""
+    weights = ica.unmixing_matrix_[list(components)] @ ica.pca_components_[: ica.n_components_]
+    offset = weights @ (np.zeros(weights.shape[1]) if ica.pca_mean_ is None else ica.pca_mean_)
+    whitener = ica.pre_whitener_
+    weights = weights / whitener[:, 0] if whitener.shape[1] == 1 else weights @ whitener
+    return weights, offset[:, np.newaxis]
