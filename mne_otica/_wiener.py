@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import idct
 from scipy.linalg import cho_factor, cho_solve, eigh, toeplitz
-from scipy.signal import fftconvolve, find_peaks, get_window
+from scipy.signal import detrend, fftconvolve, find_peaks, get_window
 from scipy.signal.windows import tukey
 from scipy.special import expit
 
@@ -106,16 +106,17 @@ class Component:
         self.course, self.good, self.frame = course, good, frame
         self.part = np.zeros_like(course)
 
-    def start(self, events: Samples) -> Array:
-        """Take the median event, scaled, for each event's part as long as nothing is known."""
+    def start(self, events: Samples) -> tuple[Array, Array]:
+        """Take the median event, scaled, for each event's part; return the heights as well."""
         windows = self.frame.cut(self.course, events)
         basis = self.frame.basis
         typical = basis @ (basis.T @ np.median(windows, axis=0))
         size = max(typical @ typical, np.finfo(float).tiny)
-        parts = np.outer(windows @ typical / size, typical)
+        heights = windows @ typical / size
+        parts = np.outer(heights, typical)
         for event, part in zip(events, parts, strict=True):
             self.add(event, part)
-        return parts
+        return parts, heights
 
     def add(self, event: int, part: Array) -> None:
         """Add to the artifact's part in the window of one event."""
@@ -139,9 +140,7 @@ class Component:
     def learn_rest(self) -> None:
         """Learn the autocovariance of the rest, and how well the surroundings predict it."""
         frame = self.frame
-        self.lags, self.quietness = autocovariance(
-            self.course - self.part, self.good, frame.rate, frame.around
-        )
+        self.lags = autocovariance(self.course - self.part, self.good, frame.rate, frame.around)
         slope = np.linspace(-1, 1, frame.around)
         drift = _DRIFT**2 * self.lags[0] * (1 + np.outer(slope, slope))
         self.rest = toeplitz(self.lags) + drift
@@ -184,6 +183,7 @@ class Component:
         """Return the covariance of the events, what is expected and what is seen together."""
         mean, size = self.mean, np.abs(self.frame.short(self.mean))
         slope = np.gradient(mean) * self.frame.rate
+        slope[[0, -1]] = 0  # the ends of a window stay as they are
         expected = (
             _HEIGHT_SD**2 * np.outer(mean, mean)
             + _LATENCY_SD**2 * np.outer(slope, slope)
@@ -248,8 +248,8 @@ class Component:
         return output[frame.around - 1 - peak :][: len(self.course)], float(self.mean @ inner)
 
 
-def autocovariance(rest: Array, good: Mask, rate: float, n_lags: int) -> tuple[Array, float]:
-    """Return the autocovariance of the quiet stretches, and their share of the mean power."""
+def autocovariance(rest: Array, good: Mask, rate: float, n_lags: int) -> Array:
+    """Return the autocovariance of the quiet stretches."""
     length = min(int(_TILE * rate), len(rest))
     taper = get_window("hann", length)
     taper /= np.linalg.norm(taper)
@@ -272,9 +272,28 @@ def autocovariance(rest: Array, good: Mask, rate: float, n_lags: int) -> tuple[A
     quiet = np.minimum(np.quantile(powers, _QUIET, axis=0) / -np.log1p(-_QUIET), mean)
     lags = np.fft.irfft(quiet)[:n_lags]
     lags[0] = lags[0] * (1 + _WHITE) + np.finfo(float).tiny
-    freqs = np.fft.rfftfreq(n_fft, 1 / rate)
+    return lags
+
+
+def quietness(component: Component) -> float:
+    """Return the power of the quiet seconds over that of all, between 0 and 1.
+
+    What the brain adds to a component is there all the time; eyes that move now and then, but
+    never rest for long, leave few seconds alone.
+    """
+    rate = component.frame.rate
+    length = max(2, int(rate))
+    n_seconds = len(component.course) // length
+    if not n_seconds:
+        return 1.0
+    shape = n_seconds, length
+    seconds = (component.course - component.part)[: n_seconds * length].reshape(shape)
+    good = component.good[: n_seconds * length].reshape(shape).all(axis=1)
+    freqs = np.fft.rfftfreq(length, 1 / rate)
     band = (freqs >= _EYES[0]) & (freqs <= _EYES[1])
-    return lags, float(quiet[band].sum() / max(mean[band].sum(), np.finfo(float).tiny))
+    spectra = np.fft.rfft(detrend(seconds) * get_window("hann", length))
+    powers = np.sum(np.abs(spectra[:, band]) ** 2, axis=1)[good]
+    return float(np.quantile(powers, _QUIET) / powers.mean()) if powers.any() else 1.0
 
 
 @dataclass
@@ -297,8 +316,10 @@ class State:
 
 def separate(components: list[Component], events: Samples) -> State:
     """Find artifact and rest together: each is known by the other."""
-    parts = np.array([component.start(events) for component in components])
-    state = State(events, np.ones(len(events), bool), np.ones(len(events)), parts)
+    parts, heights = zip(*[component.start(events) for component in components], strict=True)
+    # Events that are not there at all must not spoil what is learnt of the others.
+    weights = (np.max(heights, axis=0) > _SMALL).astype(float)
+    state = State(events, np.ones(len(events), bool), weights, np.array(parts))
     for k in range(_ROUNDS):
         for component, own in zip(components, state.parts, strict=True):
             component.learn_rest()

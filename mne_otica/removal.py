@@ -35,7 +35,7 @@ __all__ = ["Estimate", "artifact_part", "estimate", "remove_artifacts", "sham_pa
 
 RATE = 80.0  # Hz; the artifact is smooth, and estimated at about this rate
 _DRAWS_OUT = 0.4  # Hz; what a lower high-pass filter does to an event is drift
-_RESTLESS = 0.15  # share of the rest in all that lies between events: below, all is the eye's
+_RESTLESS = 0.25  # quiet seconds' share of the power between events; below, all is the eye's
 _SAME = 0.1  # s; given events that are closer are one
 _GAP = 2.0  # s between epochs that are put side by side, so that none tells of the next
 _CHUNK = 100_000  # samples that are unmixed in one go
@@ -125,7 +125,7 @@ def artifact_part(
     components = [Component(course, good, frame) for course in low]
     state = _wiener.separate(components, events)
     model = _Model(components, scales, step)
-    if all(component.quietness < _RESTLESS for component in components):
+    if all(_wiener.quietness(component) < _RESTLESS for component in components):
         part = np.where(bad, 0.0, courses)
         windows = np.array([[0, n_times]])
         return Estimate(part, state.events * step, state.weights, windows, True, model)
@@ -305,7 +305,8 @@ def subtract(
     inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], estimated: Estimate
 ) -> BaseRaw | BaseEpochs:
     """Return a copy of a recording without the artifact's part."""
-    cleaned = inst.copy().load_data(verbose="error")
+    with quiet():
+        cleaned = inst.copy().load_data()
     maps = maps_in_volts(ica)[:, list(exclude)]
     picks = [inst.ch_names.index(name) for name in ica.ch_names]
     layout = _Layout.of(inst)
