@@ -57,22 +57,69 @@ def real(folder: Path, host: str, donor: str, seed: int) -> Case:
     """Put the blinks of one person into the EEG of another."""
     rng = np.random.default_rng([HOSTS.index(host), DONORS.index(donor), seed])
     truth = host_recording(folder, host)
-    shapes = blink_courses(folder, donor, truth.info["sfreq"])
-    rate = rng.uniform(8, 24) / 60
+    times = blink_times(rng.uniform(8, 24) / 60, truth.times[-1], rng)
+    return _with_blinks(folder, truth, donor, times, rng, f"{host} + {donor}, {seed}")
+
+
+def _with_blinks(
+    folder: Path,
+    truth: mne.io.BaseRaw,
+    donor: str,
+    times: NDArray[np.float64],
+    rng: np.random.Generator,
+    name: str,
+) -> Case:
+    """Add blinks at these times, each drawn from those of the donor."""
+    sfreq = truth.info["sfreq"]
+    shapes = blink_courses(folder, donor, sfreq)
     height = rng.uniform(80e-6, 250e-6)
-    sfreq, n_times = truth.info["sfreq"], truth.n_times
-    times = blink_times(rate, n_times / sfreq, rng)
-    course = np.zeros(n_times)
-    before = int(BEFORE * sfreq)
-    for at in np.round(times * sfreq).astype(int):
+    course = np.zeros(truth.n_times)
+    samples = np.round(times * sfreq).astype(int)
+    for start in samples - int(BEFORE * sfreq):
         shape = shapes[rng.integers(len(shapes))]
-        course[at - before : at - before + len(shape)] += shape
+        course[start : start + len(shape)] += shape
     field = blink_field(folder, truth, measured=donor == "eegmmidb_S001R01")
-    data = truth.get_data()
-    raw = mne.io.RawArray(data + height * np.outer(field, course), truth.info)
-    events = np.zeros((len(times), 3), int)
-    events[:, 0], events[:, 2] = np.round(times * sfreq), 1
-    return Case(f"{host} + {donor}, {seed}", raw, truth, events)
+    raw = mne.io.RawArray(truth.get_data() + height * np.outer(field, course), truth.info)
+    events = np.column_stack([samples, 0 * samples, 0 * samples + 1])
+    return Case(name, raw, truth, events)
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Stimuli of two conditions that evoke the same, under more blinks in the first one."""
+
+    case: Case
+    onsets: NDArray[np.int64]
+    first: NDArray[np.bool_]
+    site: int  # the channel that sees most of the evoked response
+
+
+def evoked(folder: Path, host: str, donor: str, seed: int) -> Trials:
+    """Put a response of 5 uV into real EEG, and blinks on top of half of the trials."""
+    rng = np.random.default_rng([HOSTS.index(host), DONORS.index(donor), seed, 3])
+    truth = host_recording(folder, host)
+    sfreq, n_times = truth.info["sfreq"], truth.n_times
+    onsets = np.arange(1.5, n_times / sfreq - 2.5, 1.8)
+    onsets = onsets + rng.uniform(0, 0.2, len(onsets))
+    first = rng.permutation(len(onsets)) % 2 == 0
+    times = np.arange(n_times) / sfreq
+    response = np.exp(-0.5 * ((times - onsets[:, np.newaxis] - 0.35) / 0.06) ** 2).sum(axis=0)
+    one_map, site = _parietal(truth)
+    truth = mne.io.RawArray(truth.get_data() + 5e-6 * np.outer(one_map, response), truth.info)
+    under = rng.random(len(onsets)) < np.where(first, 0.8, 0.2)
+    blinks = onsets[under] + rng.normal(0.35, 0.1, under.sum())
+    case = _with_blinks(folder, truth, donor, blinks, rng, f"{host} + {donor}, {seed}")
+    return Trials(case, np.round(onsets * sfreq).astype(int), first, site)
+
+
+def _parietal(raw: mne.io.BaseRaw) -> tuple[NDArray[np.float64], int]:
+    """Return a smooth map round Pz with the value one there, and the channel's index."""
+    site = raw.ch_names.index("Pz")
+    positions = np.array([ch["loc"][:3] for ch in raw.info["chs"]])
+    distance = np.linalg.norm(positions - positions[site], axis=1)
+    reach = 0.4 * np.nanmax(distance)
+    one_map = np.nan_to_num(np.exp(-0.5 * (distance / reach) ** 2))
+    return _referenced(one_map, raw) / _referenced(one_map, raw)[site], site
 
 
 def blink_times(rate: float, duration: float, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -36,6 +36,7 @@ __all__ = ["Estimate", "artifact_part", "estimate", "remove_artifacts", "sham_pa
 RATE = 80.0  # Hz; the artifact is smooth, and estimated at about this rate
 _DRAWS_OUT = 0.4  # Hz; what a lower high-pass filter does to an event is drift
 _RESTLESS = 0.25  # quiet seconds' share of the power between events; below, all is the eye's
+_ENOUGH = 3  # blinks that channels show, to learn from
 _SAME = 0.1  # s; given events that are closer are one
 _GAP = 2.0  # s between epochs that are put side by side, so that none tells of the next
 _CHUNK = 100_000  # samples that are unmixed in one go
@@ -226,8 +227,8 @@ def remove_artifacts(
     events : array-like, shape (n_events, 3) | None
         When the artifacts are: MNE events, counted as in ``inst``. More of the same kind are
         looked for in the components. None takes the blinks that
-        :func:`mne_otica.find_blink_events` finds, and the large deflections of the first
-        component.
+        :func:`mne_otica.find_blink_events` finds; where these are too few to learn from, and
+        in epochs, the large deflections of the first component.
     removal : "events" | "component"
         ``"events"`` takes out the part of the components that belongs to the events;
         ``"component"`` takes out the whole components, as :meth:`mne.preprocessing.ICA.apply`
@@ -382,17 +383,20 @@ class _Layout:
     def find(
         self, inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], reject: bool
     ) -> Samples:
-        """Return the blinks that channels show, and the large deflections of a component."""
+        """Return the blinks that channels show, or else the large deflections of a component."""
+        sfreq = inst.info["sfreq"]
+        labels = dict(ica.labels_)
+        samples = np.zeros(0, np.int64)
         with quiet():
-            labels = dict(ica.labels_)
-            found, _ = judge(ica, inst, Rule(), None, reject)
-            peaks = found[exclude[0]].typical_peaks
-            step = max(1, int(inst.info["sfreq"] / FINDER_RATE))
-            samples = np.round(peaks * step + (step - 1) / 2).astype(np.int64)
             if isinstance(inst, mne.io.BaseRaw):
-                known = locate_blinks(inst, ica=ica, reject_by_annotation=reject).events[:, 0]
-                samples = np.r_[known - inst.first_samp, samples]
-            ica.labels_ = labels
+                blinks = locate_blinks(inst, ica=ica, reject_by_annotation=reject).events
+                samples = blinks[:, 0] - inst.first_samp
+            if len(samples) < _ENOUGH:
+                found, _ = judge(ica, inst, Rule(), None, reject)
+                step = max(1, int(sfreq / FINDER_RATE))
+                peaks = found[exclude[0]].typical_peaks * step + (step - 1) / 2
+                samples = np.r_[samples, np.round(peaks).astype(np.int64)]
+        ica.labels_ = labels
         epoch = np.minimum(samples // self.length, len(self.starts) - 1)
         return self.starts[epoch] + samples - epoch * self.length
 
