@@ -287,6 +287,28 @@ def test_epochs_are_cleaned_like_the_recording(recording):
     np.testing.assert_array_equal(epochs.get_data(), before)
 
 
+def test_a_recording_with_offsets_and_drifts_is_cleaned_as_it_is(shared_data):
+    raw = mne.io.read_raw_fif(shared_data / "openbci8_raw.fif", preload=True)
+    offsets = np.abs(raw.get_data().mean(axis=1)).max()
+    ica = ICA(8, method="picard", max_iter=200, random_state=0)
+    ica.fit(raw.copy().filter(1.0, 40.0))
+    onsets = np.loadtxt(shared_data / "openbci8_blinks.tsv", skiprows=1)[:, 0]
+    samples = np.round(onsets * raw.info["sfreq"]).astype(int)
+    filtered = raw.copy().filter(1.0, 10.0)
+    heights = np.abs(ica.get_sources(filtered).get_data()[:, samples]).mean(axis=1)
+    events = np.column_stack([samples, 0 * samples, 0 * samples + 1])
+    cleaned = remove_artifacts(raw, ica, exclude=[int(np.argmax(heights))], events=events)
+    change = cleaned.get_data() - raw.get_data()
+    # Blinks are some 200 uV high; the offsets, hundreds of times larger, are none of them.
+    assert 50e-6 < np.abs(change[:, samples]).max() < 1e-3 < offsets
+    assert (change == 0).mean() > 0.5
+    average = [
+        np.ptp(one.copy().filter(1.0, 10.0).get_data()[:, samples].mean(axis=1))
+        for one in (raw, cleaned)
+    ]
+    assert average[1] < 0.5 * average[0]
+
+
 def test_nothing_to_exclude_changes_nothing(recording):
     sim, ica = recording
     cleaned = remove_artifacts(sim.raw, ica, exclude=[])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import mne
 import numpy as np
@@ -15,16 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline
 from scipy.signal import resample_poly
 
-from mne_otica import _wiener
 from mne_otica._checks import _check_option, _validate_flag, _validate_type
 from mne_otica._docs import fill_doc
 from mne_otica._filtered import quiet
-from mne_otica._wiener import Array, Component, Frame, Mask, Samples
-from mne_otica._windows import windows as check_events
-from mne_otica.artifacts import locate_blinks
-from mne_otica.artifacts._blink import Rule, judge, maps_in_volts
-from mne_otica.artifacts._events import RATE as FINDER_RATE
+from mne_otica.artifacts._blink import maps_in_volts
 from mne_otica.artifacts._signals import _check_ica
+from mne_otica.removal._layout import Layout
+from mne_otica.removal._model import Array, Component, Frame, Mask, Samples
+from mne_otica.removal._separation import State, estimate_given, quietness, separate
 
 if TYPE_CHECKING:
     from mne import BaseEpochs
@@ -36,10 +34,7 @@ __all__ = ["Estimate", "artifact_part", "estimate", "remove_artifacts", "sham_pa
 RATE = 80.0  # Hz; the artifact is smooth, and estimated at about this rate
 _DRAWS_OUT = 0.4  # Hz; what a lower high-pass filter does to an event is drift
 _RESTLESS = 0.25  # quiet seconds' share of the power between events; below, all is the eye's
-_ENOUGH = 3  # blinks that channels show, to learn from
 _SAME = 0.1  # s; given events that are closer are one
-_GAP = 2.0  # s between epochs that are put side by side, so that none tells of the next
-_CHUNK = 100_000  # samples that are unmixed in one go
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,9 +119,9 @@ def artifact_part(
         kernel = create_filter(None, sfreq / step, highpass, None, verbose="error")
     frame = Frame(sfreq / step, kernel)
     components = [Component(course, good, frame) for course in low]
-    state = _wiener.separate(components, events)
+    state = separate(components, events)
     model = _Model(components, scales, step)
-    if all(_wiener.quietness(component) < _RESTLESS for component in components):
+    if all(quietness(component) < _RESTLESS for component in components):
         part = np.where(bad, 0.0, courses)
         windows = np.array([[0, n_times]])
         return Estimate(part, state.events * step, state.weights, windows, True, model)
@@ -156,7 +151,7 @@ def sham_part(estimated: Estimate, samples: ArrayLike) -> NDArray[np.float64]:
     components = [copy.copy(component) for component in model.components]
     for component in components:
         component.part = component.part.copy()
-    state = _wiener.estimate_given(components, np.unique(samples // model.step))
+    state = estimate_given(components, np.unique(samples // model.step))
     return _at_full_rate(state, model, estimated.part.shape[1])[0]
 
 
@@ -186,7 +181,7 @@ def _at_low_rate(courses: Array, bad: Mask, step: int) -> tuple[Array, Array]:
     return np.array(low), scales
 
 
-def _at_full_rate(state: _wiener.State, model: _Model, n_times: int) -> tuple[Array, Samples]:
+def _at_full_rate(state: State, model: _Model, n_times: int) -> tuple[Array, Samples]:
     """Return the sum of all parts at the rate of the recording, and the windows."""
     frame, step = model.components[0].frame, model.step
     part, changed = np.zeros((len(model.components), n_times)), np.zeros(n_times, bool)
@@ -289,7 +284,7 @@ def estimate(
 
     The courses of epochs are put side by side, with gaps between them.
     """
-    layout = _Layout.of(inst)
+    layout = Layout.of(inst)
     courses, bad = layout.read(inst, ica, exclude, reject)
     if not len(exclude):
         samples = np.zeros(0, np.int64)
@@ -310,7 +305,7 @@ def subtract(
         cleaned = inst.copy().load_data()
     maps = maps_in_volts(ica)[:, list(exclude)]
     picks = [inst.ch_names.index(name) for name in ica.ch_names]
-    layout = _Layout.of(inst)
+    layout = Layout.of(inst)
     for epoch, start in enumerate(layout.starts):
         data = cleaned._data[epoch] if isinstance(inst, mne.BaseEpochs) else cleaned._data
         for first, last in estimated.windows:
@@ -331,92 +326,3 @@ def _check_exclude(ica: ICA, exclude: Sequence[int] | None) -> list[int]:
             "from 0; pass some of these."
         )
     return list(dict.fromkeys(chosen))
-
-
-class _Span(NamedTuple):
-    """What a check of events has to know of a recording."""
-
-    sfreq: float
-    first_samp: int
-    n_times: int
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """Where a recording or its epochs lie on one line of samples."""
-
-    starts: Samples
-    length: int
-    total: int
-
-    @classmethod
-    def of(cls, inst: BaseRaw | BaseEpochs) -> _Layout:
-        length = len(inst.times)
-        if isinstance(inst, mne.io.BaseRaw):
-            return cls(np.zeros(1, np.int64), length, length)
-        stride = length + int(_GAP * inst.info["sfreq"])
-        return cls(np.arange(len(inst)) * stride, length, len(inst) * stride)
-
-    def read(
-        self, inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], reject: bool
-    ) -> tuple[Array, Mask]:
-        """Return the courses of the components, and which samples say nothing."""
-        weights, offset = _unmixing(ica, exclude)
-        picks = [inst.ch_names.index(name) for name in ica.ch_names]
-        courses = np.zeros((len(exclude), self.total))
-        if isinstance(inst, mne.io.BaseRaw):
-            for begin in range(0, self.total, _CHUNK):
-                end = min(begin + _CHUNK, self.total)
-                courses[:, begin:end] = weights @ inst.get_data(picks, begin, end) - offset
-            if not reject:
-                return courses, ~np.isfinite(courses.sum(axis=0))
-            # One channel is enough to learn where the annotations are.
-            spans = inst.get_data(picks[:1], reject_by_annotation="NaN")[0]
-            return courses, np.isnan(spans) | ~np.isfinite(courses.sum(axis=0))
-        bad = np.ones(self.total, bool)
-        for start, data in zip(self.starts, inst.get_data(picks=picks), strict=True):
-            here = slice(start, start + self.length)
-            courses[:, here] = weights @ data - offset
-            bad[here] = ~np.isfinite(courses[:, here].sum(axis=0))
-        return courses, bad
-
-    def find(
-        self, inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], reject: bool
-    ) -> Samples:
-        """Return the blinks that channels show, or else the large deflections of a component."""
-        sfreq = inst.info["sfreq"]
-        labels = dict(ica.labels_)
-        samples = np.zeros(0, np.int64)
-        with quiet():
-            if isinstance(inst, mne.io.BaseRaw):
-                blinks = locate_blinks(inst, ica=ica, reject_by_annotation=reject).events
-                samples = blinks[:, 0] - inst.first_samp
-            if len(samples) < _ENOUGH:
-                found, _ = judge(ica, inst, Rule(), None, reject)
-                step = max(1, int(sfreq / FINDER_RATE))
-                peaks = found[exclude[0]].typical_peaks * step + (step - 1) / 2
-                samples = np.r_[samples, np.round(peaks).astype(np.int64)]
-        ica.labels_ = labels
-        epoch = np.minimum(samples // self.length, len(self.starts) - 1)
-        return self.starts[epoch] + samples - epoch * self.length
-
-    def place(self, inst: BaseRaw | BaseEpochs, events: ArrayLike) -> Samples:
-        """Return where events lie."""
-        sfreq = inst.info["sfreq"]
-        if isinstance(inst, mne.io.BaseRaw):
-            span = _Span(sfreq, inst.first_samp, inst.n_times)
-            return check_events(span, events, *_wiener.WINDOW)[0]
-        events = np.asarray(events)
-        first = inst.events[:, 0] + int(round(inst.tmin * sfreq))
-        late = events[:, :1] - first
-        which, epoch = np.nonzero((late >= 0) & (late < self.length))
-        return self.starts[epoch] + late[which, epoch]
-
-
-def _unmixing(ica: ICA, components: Sequence[int]) -> tuple[Array, Array]:
-    """Return what takes channels to the courses of components, and what to take off then."""
-    weights = ica.unmixing_matrix_[list(components)] @ ica.pca_components_[: ica.n_components_]
-    offset = weights @ (np.zeros(weights.shape[1]) if ica.pca_mean_ is None else ica.pca_mean_)
-    whitener = ica.pre_whitener_
-    weights = weights / whitener[:, 0] if whitener.shape[1] == 1 else weights @ whitener
-    return weights, offset[:, np.newaxis]
