@@ -3,6 +3,7 @@ from .artifacts import find_bads_blink, find_blink_events, locate_blinks
 from .cleaning import clean_raw
 from .evaluation import preservation, rms_reduction, verdict
 from .ica import ICA, register, unregister
+from .removal import remove_artifacts
 from .report import add_blink_report
 from .solver import OTICAConvergenceWarning, otica
 from .study import clean_study
@@ -23,6 +24,7 @@ __all__ = [
     "otica",
     "preservation",
     "register",
+    "remove_artifacts",
     "rms_reduction",
     "simulation",
     "unregister",

@@ -1,0 +1,259 @@
+"""The artifact's part of a component, estimated. Arrays only: no MNE, no user input.
+
+A component is c = b + n. The artifact's part b is zero but for a window round each event, where
+it has a mean and a covariance, learnt from the events; the rest n is stationary but for drifts,
+and its autocovariance comes from the quiet stretches. The estimate of b is the best linear one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import idct
+from scipy.linalg import cho_factor, cho_solve, eigh, toeplitz
+from scipy.signal import fftconvolve, get_window
+from scipy.signal.windows import tukey
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Samples = NDArray[np.int64]
+
+WINDOW = (-0.5, 0.7)  # s round the peak of an event in which the recording may change
+_MARGIN = 0.2  # s at either end of a window in which b goes to zero
+_CONTEXT = 0.8  # s on either side of a window, which tell what the rest does in it
+_TILE = 4.0  # s of the stretches that the spectrum of the rest is measured in
+QUIET = 0.4  # quantile over stretches that is taken for the spectrum of the rest
+_MOSTLY = 0.9  # share of good samples in a stretch that is used, if there are such
+_WHITE = 1e-4  # share of white noise in the rest: what a filter left out proves nothing
+_DRIFT = 100.0  # standard deviation of offset and slope in that of the rest: unknown
+_BUMP = 0.09  # s; standard deviation of a blink's shape as long as no event tells
+_HIGHEST = 25.0  # Hz; above, the covariance of the events is noise
+# What events vary by as long as few are known: height and local shape as shares of the height,
+# latency and the reach of local deviations in seconds; and how many events this counts for.
+_HEIGHT_SD, _SHAPE_SD, _LATENCY_SD, _LOCAL, _PRIOR_EVENTS = 0.4, 0.2, 0.02, 0.05, 6.0
+_FEW = 3  # events below which their covariance says nothing
+
+
+class Frame:
+    """The window round an event and its surroundings, in samples.
+
+    A high-pass filter draws events out. Where its kernel is known, an event is what the filter
+    makes of something short, and the window is wider by the kernel.
+    """
+
+    def __init__(self, rate: float, kernel: Array | None = None) -> None:
+        self.rate = rate
+        start, stop = (int(round(limit * rate)) for limit in WINDOW)
+        n_short = stop - start + 1
+        kernel = np.ones(1) if kernel is None else kernel
+        self.start = start - len(kernel) // 2  # of the window, from the peak of the event
+        self.length = n_short + len(kernel) - 1
+        self.context = int(round(_CONTEXT * rate))
+        self.around = self.length + 2 * self.context
+        self.inside = slice(self.context, self.context + self.length)
+        self._short = slice(len(kernel) // 2, len(kernel) // 2 + n_short)
+        # From something short to what the filter makes of it; both ends go to zero before.
+        taper = tukey(n_short, min(1.0, 2 * _MARGIN / (WINDOW[1] - WINDOW[0])))
+        first_row = np.r_[kernel[0], np.zeros(n_short - 1)]
+        self._spread = toeplitz(np.r_[kernel, np.zeros(n_short - 1)], first_row) * taper
+        times = (start + np.arange(n_short)) / rate
+        self._alike = np.exp(-0.5 * ((times[:, np.newaxis] - times) / _LOCAL) ** 2)
+        bump = np.exp(-0.5 * (times / _BUMP) ** 2)
+        self.bump = self._spread @ bump  # a blink of height one, as long as no event tells
+        self.bump_size = np.maximum(bump, 0.3)
+        n_waves = min(n_short, int(2 * _HIGHEST * n_short / rate))
+        waves = idct(np.eye(n_short, n_waves), axis=0, norm="ortho")
+        self.basis = np.linalg.qr(self._spread @ waves)[0]  # of all that can be an event
+
+    def local(self, size: Array) -> Array:
+        """Return the covariance of deviations of this size that are alike over short times."""
+        return self._spread @ (self._alike * np.outer(size, size)) @ self._spread.T
+
+    def short(self, window: Array) -> Array:
+        """Return the part of a window that is not the filter's doing alone."""
+        return window[self._short]
+
+    def cut(self, course: Array, events: Samples) -> Array:
+        """Return the windows, each on a line from end to end; the edges repeat."""
+        at = events[:, np.newaxis] + self.start + np.arange(self.length)
+        windows = course[at.clip(0, len(course) - 1)]
+        edge = max(1, int(_MARGIN * self.rate))
+        before, after = windows[:, :edge].mean(axis=1), windows[:, -edge:].mean(axis=1)
+        line = np.linspace(0, 1, self.length)
+        return windows - before[:, np.newaxis] - np.outer(after - before, line)
+
+
+class Component:
+    """One component: its course, what is known of artifact and rest, and b so far."""
+
+    def __init__(self, course: Array, good: Mask, frame: Frame) -> None:
+        self.course, self.good, self.frame = course, good, frame
+        self.part = np.zeros_like(course)
+
+    def start(self, events: Samples) -> tuple[Array, Array]:
+        """Take the median event, scaled, for each event's part; return the heights as well."""
+        windows = self.frame.cut(self.course, events)
+        basis = self.frame.basis
+        typical = basis @ (basis.T @ np.median(windows, axis=0))
+        size = max(typical @ typical, np.finfo(float).tiny)
+        heights = windows @ typical / size
+        parts = np.outer(heights, typical)
+        for event, part in zip(events, parts, strict=True):
+            self.add(event, part)
+        return parts, heights
+
+    def add(self, event: int, part: Array) -> None:
+        """Add to the artifact's part in the window of one event."""
+        first = event + self.frame.start
+        begin, end = max(0, first), min(len(self.part), first + len(part))
+        self.part[begin:end] += part[begin - first : end - first]
+
+    def _around(self, event: int, own: Array) -> tuple[Array, Mask]:
+        """Return an event's surroundings without the other events, and what is known of them."""
+        frame = self.frame
+        at = event + frame.start - frame.context + np.arange(frame.around)
+        known = (at >= 0) & (at < len(self.course))
+        at = at.clip(0, len(self.course) - 1)
+        known &= self.good[at]
+        values = self.course[at] - self.part[at]
+        values[frame.inside] += own
+        if known.any():
+            values -= values[known].mean()  # offsets are large; what is left of them is drift
+        return values, known
+
+    def learn_rest(self) -> None:
+        """Learn the autocovariance of the rest, and how well the surroundings predict it."""
+        frame = self.frame
+        self.lags = autocovariance(self.course - self.part, self.good, frame.rate, frame.around)
+        slope = np.linspace(-1, 1, frame.around)
+        drift = _DRIFT**2 * self.lags[0] * (1 + np.outer(slope, slope))
+        self.rest = toeplitz(self.lags) + drift
+        inside = np.zeros(frame.around, bool)
+        inside[frame.inside] = True
+        factor = cho_factor(self.rest[np.ix_(~inside, ~inside)])
+        cross = self.rest[np.ix_(~inside, inside)]
+        self.prediction = cho_solve(factor, cross).T
+        unpredicted = self.rest[np.ix_(inside, inside)] - self.prediction @ cross
+        self.unpredicted = (unpredicted + unpredicted.T) / 2
+        self.unpredicted[np.diag_indices(frame.length)] += 1e-9 * self.lags[0]
+
+    def windows(self, events: Samples, parts: Array) -> Array:
+        """Return each event's window without the other events and what can be predicted."""
+        found = np.zeros((len(events), self.frame.length))
+        for k, (event, own) in enumerate(zip(events, parts, strict=True)):
+            values, known = self._around(event, own)
+            if known.any() and not known.all():
+                at = np.arange(len(values))
+                values = np.interp(at, at[known], values[known])
+            outside = np.delete(values, self.frame.inside)
+            found[k] = values[self.frame.inside] - self.prediction @ outside
+        return found
+
+    def learn_events(self, windows: Array, weights: Array) -> None:
+        """Learn mean and covariance of the artifact from its windows."""
+        frame, bump = self.frame, self.frame.bump
+        n_events = max(weights.sum(), 1.0)
+        typical = np.median(windows[weights >= min(0.5, weights.max())], axis=0)
+        height = typical @ bump / (bump @ bump)
+        # The mean leans on the generic shape where the events are too few to tell.
+        spread = height**2 * frame.local(frame.bump_size)
+        error = (self.unpredicted + _SHAPE_SD**2 * spread) / n_events
+        lean = np.linalg.solve(spread + error, spread).T
+        self.mean = height * bump + lean @ (typical - height * bump)
+        self.covariance = self._covariance(windows - self.mean, weights)
+        self._prepare()
+
+    def _covariance(self, deviations: Array, weights: Array) -> Array:
+        """Return the covariance of the events, what is expected and what is seen together."""
+        mean, size = self.mean, np.abs(self.frame.short(self.mean))
+        slope = np.gradient(mean) * self.frame.rate
+        slope[[0, -1]] = 0  # the ends of a window stay as they are
+        expected = (
+            _HEIGHT_SD**2 * np.outer(mean, mean)
+            + _LATENCY_SD**2 * np.outer(slope, slope)
+            + _SHAPE_SD**2 * self.frame.local(size + 0.05 * size.max())
+        )
+        n_events = weights.sum()
+        if n_events < _FEW:
+            return expected
+        basis = self.frame.basis
+        seen = deviations @ basis
+        seen = (weights[:, np.newaxis] * seen).T @ seen / n_events
+        noise = basis.T @ self.unpredicted @ basis
+        ratios, directions = eigh(seen, noise)
+        # So large are ratios by chance alone, for so many directions and so few events.
+        chance = (1 + np.sqrt(len(ratios) / n_events)) ** 2
+        ratios = np.where(ratios > chance, ratios - 1, 0)
+        half = basis @ (noise @ directions) * np.sqrt(ratios)
+        share = n_events / (n_events + _PRIOR_EVENTS)
+        return share * half @ half.T + (1 - share) * expected
+
+    def _prepare(self) -> None:
+        """Solve what is the same for all events."""
+        frame = self.frame
+        self.factors = cho_factor(self.unpredicted), cho_factor(self.unpredicted + self.covariance)
+        self.total = self.rest.copy()
+        self.total[frame.inside, frame.inside] += self.covariance
+        self.cross = np.zeros((frame.length, frame.around))
+        self.cross[:, frame.inside] = self.covariance
+        self.gain = cho_solve(cho_factor(self.total), self.cross.T).T
+
+    def estimate(self, event: int, own: Array) -> Array:
+        """Return the best linear estimate of one event's part, given those of the others."""
+        values, known = self._around(event, own)
+        values[self.frame.inside] -= self.mean
+        if known.all():
+            return self.mean + self.gain @ values
+        if not known[self.frame.inside].any():
+            return np.zeros_like(own)
+        solved = cho_solve(cho_factor(self.total[np.ix_(known, known)]), values[known])
+        return self.mean + self.cross[:, known] @ solved
+
+    def evidence(self, windows: Array) -> Array:
+        """Return the log likelihood ratio of artifact and rest against rest alone."""
+        alone, both = self.factors
+        misfit = np.sum(windows.T * cho_solve(alone, windows.T), axis=0)
+        deviations = (windows - self.mean).T
+        misfit -= np.sum(deviations * cho_solve(both, deviations), axis=0)
+        return misfit / 2 + np.log(np.diag(alone[0]) / np.diag(both[0])).sum()
+
+    def matched_filter(self) -> tuple[Array, float]:
+        """Return what the filter for the mean event finds in the rest so far, and its variance."""
+        frame = self.frame
+        inner = cho_solve(self.factors[0], self.mean)
+        weights = np.zeros(frame.around)
+        weights[frame.inside] = inner
+        weights[: frame.context] = -inner @ self.prediction[:, : frame.context]
+        weights[-frame.context :] = -inner @ self.prediction[:, frame.context :]
+        slope = np.linspace(-1, 1, frame.around)
+        weights -= weights.mean() + slope * (slope @ weights) / (slope @ slope)
+        output = fftconvolve(self.course - self.part, weights[::-1])
+        peak = frame.context - frame.start
+        return output[frame.around - 1 - peak :][: len(self.course)], float(self.mean @ inner)
+
+
+def autocovariance(rest: Array, good: Mask, rate: float, n_lags: int) -> Array:
+    """Return the autocovariance of the quiet stretches."""
+    length = min(int(_TILE * rate), len(rest))
+    taper = get_window("hann", length)
+    taper /= np.linalg.norm(taper)
+    slope = np.linspace(-1, 1, length)
+    slope /= np.linalg.norm(slope)
+    n_fft = 2 * max(length, n_lags)
+    powers, shares = [], []
+    for k in range(0, len(rest) - length + 1, max(1, length // 2)):
+        one = rest[k : k + length]
+        one = one - one.mean() - slope * (slope @ one)
+        powers.append(np.abs(np.fft.rfft(one * taper, n_fft)) ** 2)
+        shares.append(good[k : k + length].mean())
+    shares = np.array(shares)
+    usable = shares >= min(_MOSTLY, shares.max())
+    # Bad spans are bridged by lines, which hold next to no power.
+    powers = np.array(powers)[usable] / np.maximum(shares[usable], 1 / length)[:, np.newaxis]
+    mean = powers.mean(axis=0)
+    # Over stretches of a stationary signal powers are distributed exponentially, which tells the
+    # mean from a quantile; stretches that hold more than the rest do not raise the quantile.
+    quiet = np.minimum(np.quantile(powers, QUIET, axis=0) / -np.log1p(-QUIET), mean)
+    lags = np.fft.irfft(quiet)[:n_lags]
+    lags[0] = lags[0] * (1 + _WHITE) + np.finfo(float).tiny
+    return lags

@@ -1,0 +1,159 @@
+"""Artifact and rest of some components, found together with the events. Arrays only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.signal import detrend, find_peaks, get_window
+from scipy.special import expit
+
+from mne_otica.removal._model import QUIET, Array, Component, Mask, Samples
+
+REFRACTORY = 0.25  # s between two events at least
+_ROUNDS = 4  # of learning from the events and looking for more of them
+_SWEEPS = 10  # of estimating each event's part given those of its neighbours, at most
+_CONVERGED = 1e-3  # change of a part, in standard deviations of the rest, that ends them
+_LEAST_Z = 3.0  # of the matched filter: below, noise has peaks everywhere
+# Log odds beforehand of an event that is given or found, and of one far below the typical height,
+# which has to be beyond doubt: the rest of a component is not Gaussian.
+_ODDS = {"given": 3.0, "found": -3.0, "small": -150.0}
+_SMALL = 0.3  # of the typical event's height
+_ALIKE = 0.4  # least correlation of an event that is found with the typical event
+_KEEP = 0.05  # least probability of an event that is kept
+_EYES = (1.0, 15.0)  # Hz, where eye movements are
+
+
+@dataclass
+class State:
+    """The events so far: where, whether they were given, how probable, and each one's part."""
+
+    events: Samples
+    given: Mask
+    weights: Array
+    parts: Array  # (n_components, n_events, n_window)
+
+    def sorted(self) -> State:
+        return self.where(np.argsort(self.events))
+
+    def where(self, which: Mask | Samples) -> State:
+        return State(
+            self.events[which], self.given[which], self.weights[which], self.parts[:, which]
+        )
+
+
+def separate(components: list[Component], events: Samples) -> State:
+    """Find artifact and rest together: each is known by the other."""
+    parts, heights = zip(*[component.start(events) for component in components], strict=True)
+    # Events that are not there at all must not spoil what is learnt of the others.
+    weights = (np.max(heights, axis=0) > _SMALL).astype(float)
+    state = State(events, np.ones(len(events), bool), weights, np.array(parts))
+    for k in range(_ROUNDS):
+        for component, own in zip(components, state.parts, strict=True):
+            component.learn_rest()
+            component.learn_events(component.windows(state.events, own), state.weights)
+        state.weights = _probabilities(components, state)
+        state = _drop(components, state)
+        if not len(state.events):
+            break
+        _estimate(components, state)
+        if k < _ROUNDS - 1:
+            state = _add(components, state)
+    return state
+
+
+def _probabilities(components: list[Component], state: State) -> Array:
+    """Return how probable it is that each event is one."""
+    evidence, along, size, typical = (np.zeros(len(state.events)) for _ in range(4))
+    for component, own in zip(components, state.parts, strict=True):
+        windows = component.windows(state.events, own)
+        evidence += component.evidence(windows)
+        basis = component.frame.basis / np.sqrt(component.lags[0])
+        windows, mean = windows @ basis, component.mean @ basis
+        along += windows @ mean
+        size += np.sum(windows**2, axis=1)
+        typical += mean @ mean
+    alike = along >= _ALIKE * np.sqrt(size * typical)
+    small = along < _SMALL * typical
+    odds = np.select([state.given, small], [_ODDS["given"], _ODDS["small"]], _ODDS["found"])
+    return np.where(state.given | alike, expit(evidence + odds), 0.0)
+
+
+def _drop(components: list[Component], state: State) -> State:
+    """Leave out the events that are none."""
+    keep = state.weights >= _KEEP
+    for component, own in zip(components, state.parts, strict=True):
+        for event, part in zip(state.events[~keep], own[~keep], strict=True):
+            component.add(event, -part)
+    return state.where(keep)
+
+
+def _estimate(components: list[Component], state: State) -> None:
+    """Estimate each event's part, given the others, until none changes."""
+    for component, own in zip(components, state.parts, strict=True):
+        enough = _CONVERGED * np.sqrt(component.lags[0])
+        for _ in range(_SWEEPS):
+            largest = 0.0
+            for k, event in enumerate(state.events):
+                change = state.weights[k] * component.estimate(event, own[k]) - own[k]
+                component.add(event, change)
+                own[k] += change
+                largest = max(largest, np.abs(change).max())
+            if largest < enough:
+                break
+
+
+def estimate_given(components: list[Component], events: Samples) -> State:
+    """Estimate the parts of other events with what has been learnt, and learn nothing more."""
+    parts = np.zeros((len(components), len(events), components[0].frame.length))
+    state = State(events, np.ones(len(events), bool), np.ones(len(events)), parts)
+    state.weights = _probabilities(components, state)
+    state = _drop(components, state)
+    _estimate(components, state)
+    return state
+
+
+def _add(components: list[Component], state: State) -> State:
+    """Look for more events in what is left."""
+    filtered = [component.matched_filter() for component in components]
+    scale = np.sqrt(sum(variance for _, variance in filtered))
+    frame, good = components[0].frame, components[0].good
+    apart = max(1, int(REFRACTORY * frame.rate))
+    peaks, _ = find_peaks(
+        sum(output for output, _ in filtered), height=_LEAST_Z * scale, distance=apart
+    )
+    peaks = peaks[good[peaks]]
+    if len(state.events):
+        peaks = peaks[np.abs(peaks[:, np.newaxis] - state.events).min(axis=1) >= apart]
+    n_found = len(peaks)
+    none = np.zeros((len(components), n_found, frame.length))
+    found = State(peaks, np.zeros(n_found, bool), np.zeros(n_found), none)
+    found.weights = _probabilities(components, found)
+    found = found.where(found.weights > 0.5)
+    return State(
+        np.r_[state.events, found.events],
+        np.r_[state.given, found.given],
+        np.r_[state.weights, found.weights],
+        np.concatenate([state.parts, found.parts], axis=1),
+    ).sorted()
+
+
+def quietness(component: Component) -> float:
+    """Return the power of the quiet seconds over that of all, between 0 and 1.
+
+    What the brain adds to a component is there all the time; eyes that move now and then, but
+    never rest for long, leave few seconds alone.
+    """
+    rate = component.frame.rate
+    length = max(2, int(rate))
+    n_seconds = len(component.course) // length
+    if not n_seconds:
+        return 1.0
+    shape = n_seconds, length
+    seconds = (component.course - component.part)[: n_seconds * length].reshape(shape)
+    good = component.good[: n_seconds * length].reshape(shape).all(axis=1)
+    freqs = np.fft.rfftfreq(length, 1 / rate)
+    band = (freqs >= _EYES[0]) & (freqs <= _EYES[1])
+    spectra = np.fft.rfft(detrend(seconds) * get_window("hann", length))
+    powers = np.sum(np.abs(spectra[:, band]) ** 2, axis=1)[good]
+    return float(np.quantile(powers, QUIET) / powers.mean()) if powers.any() else 1.0
