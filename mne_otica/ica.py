@@ -315,6 +315,13 @@ def unmixing_in_volts(ica: _StockICA) -> NDArray[np.float64]:
     return unmixing @ ica._pre_whiten(np.eye(len(ica.ch_names)))
 
 
+def unmixing_offset(ica: _StockICA) -> NDArray[np.float64]:
+    """Return what is taken off the components then, as a column: the unmixed mean."""
+    unmixing = ica.unmixing_matrix_ @ ica.pca_components_[: ica.n_components_]
+    mean = np.zeros(unmixing.shape[1]) if ica.pca_mean_ is None else ica.pca_mean_
+    return (unmixing @ mean)[:, np.newaxis]
+
+
 def _check_samples(ica: Any, data: NDArray) -> None:
     """Raise if there are too few samples, or some that are not numbers."""
     n_channels, n_samples = data.shape

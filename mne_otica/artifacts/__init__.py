@@ -221,6 +221,15 @@ def search(
     return scores, _locate(inst, signals.pick(names), None, ica, candidates, BLINK_ID)
 
 
+def component_peaks(
+    ica: ICA, inst: BaseRaw | BaseEpochs, component: int, reject: bool
+) -> NDArray[np.int64]:
+    """Return the samples, from 0, of the large deflections of a component that are alike."""
+    signals = Signals.of_channels(inst, ica.ch_names, reject)
+    found = Candidates.of(ica, inst.info, signals, []).found[component]
+    return signals.prepared.to_input(found.typical_peaks)
+
+
 def blink_events(samples: NDArray[np.int64], event_id: int = BLINK_ID) -> NDArray[np.int64]:
     """Return an MNE events array of these samples."""
     events = np.zeros((len(samples), 3), dtype=np.int64)

@@ -17,9 +17,9 @@ from scipy.signal import resample_poly
 
 from mne_otica._checks import _check_option, _validate_flag, _validate_type
 from mne_otica._docs import fill_doc
-from mne_otica._filtered import quiet
-from mne_otica.artifacts._blink import maps_in_volts
-from mne_otica.artifacts._signals import _check_ica
+from mne_otica._recording import quiet
+from mne_otica.artifacts._signals import check_ica
+from mne_otica.ica import maps_in_volts
 from mne_otica.removal._layout import Layout
 from mne_otica.removal._model import Array, Component, Frame, Mask, Samples
 from mne_otica.removal._separation import State, estimate_given, quietness, separate
@@ -29,11 +29,21 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
     from mne.preprocessing import ICA
 
-__all__ = ["Estimate", "artifact_part", "estimate", "remove_artifacts", "sham_part", "subtract"]
+__all__ = [
+    "Estimate",
+    "artifact_part",
+    "estimate",
+    "remove_artifacts",
+    "sham_events",
+    "sham_part",
+    "subtract",
+]
 
+REMOVALS = ("events", "component")
 RATE = 80.0  # Hz; the artifact is smooth, and estimated at about this rate
 _DRAWS_OUT = 0.4  # Hz; what a lower high-pass filter does to an event is drift
 _RESTLESS = 0.25  # quiet seconds' share of the power between events; below, all is the eye's
+_SHAM_APART = 1.2  # s; about the length of a window
 _SAME = 0.1  # s; given events that are closer are one
 
 
@@ -155,6 +165,39 @@ def sham_part(estimated: Estimate, samples: ArrayLike) -> NDArray[np.float64]:
     return _at_full_rate(state, model, estimated.part.shape[1])[0]
 
 
+def sham_events(estimated: Estimate, sfreq: float, n_times: int) -> NDArray[np.int64]:
+    """Draw as many events as there are, where there is none.
+
+    Parameters
+    ----------
+    estimated : instance of Estimate
+        The true events, and the windows that they change.
+    sfreq : float
+        The sampling rate in hertz.
+    n_times : int
+        The length of the recording.
+
+    Returns
+    -------
+    samples : ndarray, shape (n_events,)
+        Samples from 0, at least as far from each other as a window is long; fewer where there
+        is not enough room. The draw has a fixed seed.
+    """
+    free = np.ones(n_times, bool)
+    for start, stop in estimated.windows:
+        free[start:stop] = False
+    reach = int(_SHAM_APART * sfreq)
+    rng = np.random.default_rng(0)
+    samples: list[int] = []
+    for _ in estimated.events:
+        candidates = np.flatnonzero(free)
+        if not len(candidates):
+            break
+        samples.append(int(rng.choice(candidates)))
+        free[max(0, samples[-1] - reach) : samples[-1] + reach] = False
+    return np.sort(np.array(samples, dtype=np.int64))
+
+
 def _merge(samples: Samples, apart: int) -> Samples:
     """Return the samples in order, without those that repeat another one."""
     kept: list[int] = []
@@ -258,9 +301,9 @@ def remove_artifacts(
     """
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
     _validate_type(ica, mne.preprocessing.ICA, "ica", "an ICA instance")
-    _check_option("removal", removal, ("events", "component"))
+    _check_option("removal", removal, REMOVALS)
     _validate_flag(reject_by_annotation, "reject_by_annotation")
-    _check_ica(ica, inst)
+    check_ica(ica, inst)
     exclude = _check_exclude(ica, exclude)
     if removal == "component":
         with quiet():
