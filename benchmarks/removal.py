@@ -14,12 +14,12 @@ from pathlib import Path
 import mne
 import numpy as np
 from mne.preprocessing import EOGRegression, compute_proj_eog
+from mne_otica._filtered import filtered_copy
 from numpy.typing import NDArray
 
 from benchmarks.removal_cases import DONORS, HOSTS, Case, Trials, evoked, real, simulated
 from benchmarks.results import show
 from mne_otica import datasets, find_bads_blink, locate_blinks, remove_artifacts
-from mne_otica._filtered import filtered_copy
 from mne_otica.artifacts._blink import maps_in_volts
 from mne_otica.cleaning import fit_ica
 from mne_otica.ica import ICA

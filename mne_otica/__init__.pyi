@@ -1,4 +1,5 @@
 from . import datasets, metrics, simulation, viz
+from ._epochs import clean_epochs
 from .artifacts import find_bads_blink, find_blink_events, locate_blinks
 from .cleaning import clean_raw
 from .evaluation import preservation, rms_reduction, verdict
@@ -14,6 +15,7 @@ __all__ = [
     "ICA",
     "OTICAConvergenceWarning",
     "add_blink_report",
+    "clean_epochs",
     "clean_raw",
     "clean_study",
     "datasets",

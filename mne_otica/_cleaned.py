@@ -22,6 +22,7 @@ from mne_otica.ica import ICA, maps_in_volts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from mne import BaseEpochs
     from mne.io import BaseRaw
 
 
@@ -31,8 +32,9 @@ class Cleaned:
 
     Attributes
     ----------
-    raw : instance of Raw
-        A copy of the recording, cleaned; untouched unless ``status`` is ``"ok"``.
+    raw : instance of Raw | None
+        A copy of the recording, cleaned; untouched unless ``status`` is ``"ok"``. None where
+        epochs were cleaned without their recording.
     ica : instance of ICA
         The fitted ICA; its ``exclude`` holds the components removed.
     events : ndarray, shape (n_events, 3)
@@ -46,7 +48,8 @@ class Cleaned:
     harm : instance of Preservation | None
         What was taken out away from blinks; None where nothing was removed.
     removed : ndarray, shape (n_removed, n_times)
-        The time courses of the components removed, from the recording as it was passed.
+        What was taken out of each component in ``ica.exclude``, of the recording as it was
+        passed: the blinks, zero between them, or with ``removal="component"`` the whole course.
     settings : dict
         The parameters, and what became of them.
     versions : dict
@@ -55,9 +58,11 @@ class Cleaned:
         One line: what went and what it cost, or why nothing was removed.
     status : str
         ``"ok"``, ``"no-blink"`` or ``"unsure"``.
+    epochs : instance of Epochs | None
+        The cleaned epochs, of :func:`mne_otica.clean_epochs`.
     """
 
-    raw: BaseRaw
+    raw: BaseRaw | None
     ica: ICA
     events: NDArray[np.int64]
     blinks: BlinkTimes
@@ -73,6 +78,7 @@ class Cleaned:
     # are drawn from them, so that nothing has to be filtered again.
     _filtered: BaseRaw
     _taken: NDArray[np.float64]
+    epochs: BaseEpochs | None = None
 
     def filtered(self) -> BaseRaw:
         """Return the EEG as the ICA was fitted on it, blinks and all.
@@ -179,11 +185,13 @@ class Cleaned:
         Returns
         -------
         paths : dict
-            The files: ``"raw"``, ``"ica"``, ``"sidecar"`` and ``"report"``.
+            The files: ``"raw"`` or ``"epochs"``, ``"ica"``, ``"sidecar"`` and ``"report"``.
         """
         folder, stem = Path(folder), self.name
-        paths = {
-            "raw": folder / f"{stem}_clean_raw.fif",
+        data = {"raw": self.raw, "epochs": self.epochs}
+        data = {name: inst for name, inst in data.items() if inst is not None}
+        endings = {"raw": "raw", "epochs": "epo"}
+        paths = {name: folder / f"{stem}_clean_{endings[name]}.fif" for name in data} | {
             "ica": folder / f"{stem}_blink-ica.fif",
             "sidecar": folder / f"{stem}_blink.json",
             "report": folder / f"{stem}_blink.html",
@@ -195,7 +203,8 @@ class Cleaned:
             )
         folder.mkdir(parents=True, exist_ok=True)
         with quiet():
-            self.raw.save(paths["raw"], overwrite=overwrite)
+            for name, inst in data.items():
+                inst.save(paths[name], overwrite=overwrite)
             self.ica.save(paths["ica"], overwrite=overwrite)
             facts = json.dumps(self.to_dict(), indent=2, allow_nan=False)
             paths["sidecar"].write_text(facts + "\n", encoding="utf-8")
@@ -234,7 +243,13 @@ class Cleaned:
                 "Reduction of the RMS at blinks, all channels",
                 f"{benefit.overall:.0%}{_over_blinks(benefit.interval)}",
             ),
+            ("Samples changed", self._changed()),
             ("Taken out away from blinks", f"{harm.taken_out:.1%} of the signal ({taken})"),
+            *(
+                []
+                if harm.sham is None
+                else [("Taken out for as many sham events", f"{harm.sham:.1%} of the signal")]
+            ),
             ("Change of power away from blinks", power),
             ("Rank", f"{harm.rank_before} before, {harm.rank_after} after"),
         ]
@@ -242,9 +257,18 @@ class Cleaned:
     @property
     def name(self) -> str:
         """The name of the recording, without what formats add to it."""
-        source = self.raw.filenames[0] if self.raw.filenames else None
+        files = () if self.raw is None else self.raw.filenames
+        source = files[0] if files else None
         stem = "" if source is None else Path(source).name.split(".")[0]
         return stem.removesuffix("_raw").removesuffix("-raw") or "recording"
+
+    def _changed(self) -> str:
+        """Say how much of the recording changed, as counted."""
+        changed = self.removed.any(axis=0)
+        if changed.all():
+            return "all"
+        n_windows = np.count_nonzero(np.diff(np.r_[0, changed]) > 0)
+        return f"{changed.mean():.1%}, in {n_windows} windows; the others are as recorded"
 
     def _told_by(self) -> str:
         """Say how many blinks there are, and where they were seen."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -13,28 +14,44 @@ from mne.utils import logger, verbose
 from numpy.typing import NDArray
 
 from mne_otica import __version__, evaluation
-from mne_otica._checks import RandomState, _validate_flag, _validate_number, _validate_type
+from mne_otica._checks import (
+    RandomState,
+    _check_option,
+    _validate_flag,
+    _validate_number,
+    _validate_type,
+)
 from mne_otica._cleaned import Cleaned
 from mne_otica._recording import annotated_bad, band_pass, filtered_copy, quiet
 from mne_otica._windows import HALF_WINDOW, Pair, whole_windows, window_bounds
 from mne_otica.artifacts import BlinkScores, BlinkTimes, search
 from mne_otica.evaluation import Preservation, RMSReduction
-from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT, maps_in_volts, unmixing_in_volts
+from mne_otica.ica import (
+    ICA,
+    SAMPLES_PER_SQUARED_COMPONENT,
+    maps_in_volts,
+    unmixing_in_volts,
+    unmixing_offset,
+)
+from mne_otica.removal import REMOVALS, Estimate, artifact_part, sham_events, sham_part
 from mne_otica.solver._whitening import chunks
 
 if TYPE_CHECKING:
+    from mne import BaseEpochs
     from mne.io import BaseRaw
 
 __all__ = ["Cleaned", "clean_raw"]
 
 _STATUS = {"blink": "ok", "none present": "no-blink", "unsure": "unsure"}
 _FEWEST_COMPONENTS = 4
+_PIECE = 2**17  # samples that are changed at a time
 
 
 @verbose
 def clean_raw(
     raw: BaseRaw,
     *,
+    removal: str = "events",
     n_components: int | float | None = None,
     l_freq: float | None = 1.0,
     h_freq: float | None = 40.0,
@@ -45,14 +62,19 @@ def clean_raw(
 ) -> Cleaned:
     """Remove eye blinks; no EOG channel is needed.
 
-    An ICA is fitted on a filtered copy of the EEG channels, the components that hold blinks
-    are found, and a copy of the recording as it was passed is cleaned of them. Where no
-    blink is found, or the evidence is not enough, the copy is untouched.
+    An ICA is fitted on a filtered copy of the EEG channels, and the components that hold blinks
+    are found. In a copy of the recording as it was passed, the part of these components that
+    is the blinks' is taken out; everything outside the windows round blinks stays as it was
+    recorded. Where no blink is found, or the evidence is not enough, the copy is untouched.
 
     Parameters
     ----------
     raw : instance of Raw
         The recording. It is not changed.
+    removal : "events" | "component"
+        ``"events"`` takes out the blinks only, see :func:`mne_otica.remove_artifacts`;
+        ``"component"`` takes out the whole components, as :meth:`mne.preprocessing.ICA.apply`
+        does.
     n_components : int | float | None
         How many components to fit: a number, or the share of the variance they explain, as
         for :class:`mne.preprocessing.ICA`. None takes the rank of the data, or as many as
@@ -79,7 +101,9 @@ def clean_raw(
 
     See Also
     --------
+    clean_epochs : The same for epochs.
     find_bads_blink : Only find the components, of any fitted MNE ICA.
+    remove_artifacts : Only take out the artifacts, with any fitted MNE ICA.
     rms_reduction : The benefit of any cleaning.
     preservation : The harm of any cleaning.
 
@@ -90,7 +114,7 @@ def clean_raw(
     channels are used as evidence where there are any, and none of them is needed.
 
     Benefit and harm are measured between ``l_freq`` and ``h_freq``: the benefit in windows of
-    250 ms on either side of each blink, the harm in windows that keep away from all blinks.
+    250 ms on either side of each blink, the harm in all samples that are away from blinks.
     Blink times come from EOG or frontal channels where there are any, not from the
     component that is removed, which would flatter the result.
 
@@ -105,7 +129,10 @@ def clean_raw(
     >>> result.status, len(result.events)
     ('ok', 4)
     """
+    if isinstance(raw, mne.BaseEpochs):
+        raise TypeError("raw must be an instance of Raw, got Epochs; use clean_epochs(epochs).")
     _validate_type(raw, mne.io.BaseRaw, "raw", "Raw")
+    _check_option("removal", removal, REMOVALS)
     _validate_flag(reject_by_annotation, "reject_by_annotation")
     _validate_type(max_components, "int-like", "max_components")
     _validate_number(max_components, "max_components", at_least=1)
@@ -113,24 +140,37 @@ def clean_raw(
     filtered = filtered_copy(cleaned, l_freq, h_freq)
     ica = fit_ica(filtered, n_components, random_state, reject_by_annotation)
     found = find(cleaned, ica, max_components, reject_by_annotation)
-    settings = {
-        "n_components": n_components,
+    settings = settings_of(
+        ica,
+        raw,
+        removal=removal,
+        n_components=n_components,
+        l_freq=l_freq,
+        h_freq=h_freq,
+        random_state=random_state,
+        max_components=max_components,
+        reject_by_annotation=reject_by_annotation,
+    )
+    taken = take_out(cleaned, ica, found.blinks, settings, ica.exclude)
+    return conclude(cleaned, filtered, ica, found, taken, settings)
+
+
+def settings_of(ica: ICA, raw: BaseRaw, **parameters: Any) -> dict[str, Any]:
+    """Return the parameters of a call, and what became of them."""
+    return parameters | {
+        "random_state": _seed(parameters["random_state"]),
         "n_components_used": int(ica.n_components_),
-        "l_freq": l_freq,
-        "h_freq": h_freq,
-        "random_state": _seed(random_state),
-        "max_components": max_components,
-        "reject_by_annotation": reject_by_annotation,
         "converged": ica.converged_,
         "seconds": raw.n_times / raw.info["sfreq"],
         "seconds_fitted": ica.n_samples_ / raw.info["sfreq"],
     }
-    removed = remove(cleaned, ica)
-    return conclude(cleaned, filtered, ica, found, removed, settings)
 
 
 def fit_ica(
-    filtered: BaseRaw, n_components: int | float | None, random_state: RandomState, reject: bool
+    filtered: BaseRaw | BaseEpochs,
+    n_components: int | float | None,
+    random_state: RandomState,
+    reject: bool,
 ) -> ICA:
     """Fit on a filtered copy."""
     # Blinks are rare and high. The transport maps weigh them by their height, where the
@@ -142,9 +182,9 @@ def fit_ica(
             ica.n_components_for = _affordable
         ica.fit(filtered, reject_by_annotation=reject)
     logger.info(
-        f"Fit: {ica.n_components_} components in {ica.n_iter_} iterations on {ica.n_samples_} of "
-        f"{filtered.n_times} samples; {ica.n_samples_ / ica.n_components_**2:.0f} for each "
-        f"squared component, {SAMPLES_PER_SQUARED_COMPONENT} are enough."
+        f"Fit: {ica.n_components_} components in {ica.n_iter_} iterations on {ica.n_samples_} "
+        f"samples; {ica.n_samples_ / ica.n_components_**2:.0f} for each squared component, "
+        f"{SAMPLES_PER_SQUARED_COMPONENT} are enough."
     )
     return ica
 
@@ -171,6 +211,11 @@ def find(raw: BaseRaw, ica: ICA, max_components: int, reject: bool) -> Found:
         scores, blinks = search(
             ica, raw, max_components=max_components, reject_by_annotation=reject
         )
+    return judged(raw, ica, scores, blinks, reject)
+
+
+def judged(raw: BaseRaw, ica: ICA, scores: BlinkScores, blinks: BlinkTimes, reject: bool) -> Found:
+    """Decide which components to remove, which become ``ica.exclude``, and say so."""
     status = _STATUS[scores.verdict]
     exclude = [row.component for row in scores.rows if row.decision == "blink"]
     if status == "ok" and not _checkable(raw, blinks, reject):
@@ -206,21 +251,84 @@ def component_names(components: list[int]) -> list[str]:
     return [f"ICA{component:03d}" for component in components]
 
 
-def remove(raw: BaseRaw, ica: ICA) -> NDArray[np.float64]:
-    """Take the excluded components out of a loaded recording, in place; return their courses."""
-    unmixing, maps = unmixing_in_volts(ica)[ica.exclude], maps_in_volts(ica)[:, ica.exclude]
-    offset = ica.unmixing_matrix_[ica.exclude] @ ica.pca_components_[: ica.n_components_]
-    offset = (offset @ ica.pca_mean_)[:, np.newaxis]
-    removed = np.zeros((len(ica.exclude), raw.n_times))
+@dataclass(frozen=True)
+class Taken:
+    """What is taken out of the excluded components.
+
+    ``courses`` has a row for each of them. ``estimate`` tells of the first ``n_by_events``, of
+    which only the blinks go; the others go whole.
+    """
+
+    courses: NDArray[np.float64]
+    estimate: Estimate | None = None
+    n_by_events: int = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether components went whole because the eyes never rest."""
+        return self.estimate is not None and self.estimate.whole
+
+
+def take_out(
+    raw: BaseRaw, ica: ICA, blinks: BlinkTimes, settings: dict[str, Any], of_blinks: Sequence[int]
+) -> Taken:
+    """Take the blinks out of a loaded recording, in place, and return what was taken.
+
+    Parameters
+    ----------
+    raw : instance of Raw
+        It is changed.
+    ica : instance of ICA
+        Its ``exclude`` is put in order: components of blinks first.
+    blinks : instance of BlinkTimes
+        When they are.
+    settings : dict
+        The parameters of `clean_raw`.
+    of_blinks : sequence of int
+        The components that were found to hold blinks. Others, which a person has chosen, go
+        whole.
+    """
+    by_events = [k for k in ica.exclude if k in of_blinks and settings["removal"] == "events"]
+    ica.exclude = by_events + [k for k in ica.exclude if k not in by_events]
+    courses = component_courses(raw, ica)
+    broken = ~np.isfinite(courses.sum(axis=0))
+    estimate = None
+    if by_events:
+        bad = broken | annotated_bad(raw) if settings["reject_by_annotation"] else broken
+        estimate = artifact_part(
+            courses[: len(by_events)],
+            raw.info["sfreq"],
+            blinks.events[:, 0] - raw.first_samp,
+            bad,
+            highpass=raw.info["highpass"] or 0.0,
+        )
+        courses[: len(by_events)] = estimate.part
+    # Where one channel is not finite no component is known, and nothing is taken out.
+    courses[:, broken] = 0
+    _subtract(raw, ica, courses)
+    return Taken(courses, estimate, len(by_events))
+
+
+def component_courses(raw: BaseRaw, ica: ICA) -> NDArray[np.float64]:
+    """Return the courses of the excluded components of a loaded recording."""
+    unmixing, offset = unmixing_in_volts(ica)[ica.exclude], unmixing_offset(ica)[ica.exclude]
+    courses = np.zeros((len(ica.exclude), raw.n_times))
     picks = [raw.ch_names.index(name) for name in ica.ch_names]
-    for chunk in chunks(raw._data) if len(removed) else ():
-        data = raw._data[picks, chunk]
-        courses = unmixing @ data - offset
-        # Where one channel is not finite no component is known, and nothing is taken out.
-        courses[:, ~np.isfinite(courses.sum(axis=0))] = 0
-        removed[:, chunk] = courses
-        raw._data[picks, chunk] = data - maps @ courses
-    return removed
+    for chunk in chunks(raw._data) if len(courses) else ():
+        courses[:, chunk] = unmixing @ raw._data[picks, chunk] - offset
+    return courses
+
+
+def _subtract(raw: BaseRaw, ica: ICA, courses: NDArray[np.float64]) -> None:
+    """Take courses out of a recording, in place; samples where all are zero are not touched."""
+    maps = maps_in_volts(ica)[:, ica.exclude]
+    picks = [raw.ch_names.index(name) for name in ica.ch_names]
+    changed = courses.any(axis=0)
+    edges = np.flatnonzero(np.diff(np.r_[False, changed, False].astype(int)))
+    for start, stop in edges.reshape(-1, 2):
+        for begin in range(start, stop, _PIECE):
+            span = slice(begin, min(begin + _PIECE, stop))
+            raw._data[picks, span] -= maps @ courses[:, span]
 
 
 def conclude(
@@ -228,13 +336,24 @@ def conclude(
     filtered: BaseRaw,
     ica: ICA,
     found: Found,
-    removed: NDArray[np.float64],
+    taken: Taken,
     settings: dict[str, Any],
+    in_band: NDArray[np.float64] | None = None,
 ) -> Cleaned:
-    """Measure what the removal did; return all that is known about it."""
-    taken = _in_band(removed, filtered, settings)
-    benefit, harm = measure(filtered, ica, taken, found.blinks, settings["reject_by_annotation"])
+    """Measure what the removal did; return all that is known about it.
+
+    ``in_band`` is what was taken out in the band of the fit; None filters it.
+    """
+    if in_band is None:
+        in_band = _in_band(taken.courses, filtered, settings)
+    sham = _sham(taken, filtered, settings)
+    benefit, harm = measure(
+        filtered, ica, in_band, found.blinks, settings["reject_by_annotation"], sham
+    )
     verdict = found.verdict if benefit is None else evaluation.verdict(benefit, harm)
+    if taken.whole:
+        names = ", ".join(component_names(ica.exclude[: taken.n_by_events]))
+        verdict += f"; all of {names} went, as the eyes hardly rest between blinks"
     logger.info(f"Clean: {verdict}.")
     return Cleaned(
         raw=cleaned,
@@ -244,33 +363,50 @@ def conclude(
         scores=found.scores,
         benefit=benefit,
         harm=harm,
-        removed=removed,
+        removed=taken.courses,
         settings=evaluation.plain(settings),
         versions=versions(),
         verdict=verdict,
         status=found.status,
         _filtered=filtered,
-        _taken=taken,
+        _taken=in_band,
     )
 
 
 def measure(
-    filtered: BaseRaw, ica: ICA, taken: NDArray[np.float64], blinks: BlinkTimes, reject: bool
+    filtered: BaseRaw,
+    ica: ICA,
+    taken: NDArray[np.float64],
+    blinks: BlinkTimes,
+    reject: bool,
+    sham: NDArray[np.float64] | None = None,
 ) -> tuple[RMSReduction | None, Preservation | None]:
-    """Return benefit and harm, both None where there is nothing to measure."""
+    """Return benefit and harm, both None where there is nothing to measure.
+
+    ``taken`` are the courses that were taken out of the excluded components, ``sham`` those that
+    would be for events that are not there, of as many of the first components; both filtered.
+    """
     if not len(taken) or not len(blinks.events):
         return None, None
-    before = filtered.get_data()
-    after = before - maps_in_volts(ica)[:, ica.exclude] @ taken
-    pair = Pair.of_arrays(filtered, before, after, range(len(before)), reject)
+    before, maps = filtered.get_data(), maps_in_volts(ica)[:, ica.exclude]
+    pair = Pair.of_arrays(filtered, before, before - maps @ taken, range(len(before)), reject)
     with quiet():
         try:
             benefit = evaluation.benefit_of(pair, blinks.events)
         except ValueError:  # the edges or bad spans cut every window
             return None, None
-        harm = evaluation.harm_of(pair, blinks.events)
+        told = None if sham is None else (maps[:, : len(sham)], sham)
+        harm = evaluation.harm_of(pair, blinks.events, sham=told)
     logger.info(f"Evaluate: {benefit.n_events} blinks, and {harm.seconds:.0f} s away from them.")
     return benefit, harm
+
+
+def _sham(taken: Taken, like: BaseRaw, settings: dict[str, Any]) -> NDArray[np.float64] | None:
+    """Return what would be taken out for as many events that are not there, in the band."""
+    if taken.estimate is None:
+        return None
+    samples = sham_events(taken.estimate, like.info["sfreq"], like.n_times)
+    return _in_band(sham_part(taken.estimate, samples), like, settings)
 
 
 def _in_band(

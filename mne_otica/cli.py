@@ -97,6 +97,10 @@ def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
     if command in ("run", "find"):
         text = f"most components to remove from a recording {default}"
         add("--max-components", type=int, default=2, metavar="N", help=text)
+    if command in ("run", "apply"):
+        text = f"take out the blinks only, or the whole components {default}"
+        choices = ("events", "component")
+        add("--removal", choices=choices, default="events", help=text)
     add("--concatenate-runs", action="store_true", help="one ICA for the runs of a session")
     text = f"recordings to clean at once, -1 for all cores {default}"
     add("--n-jobs", type=int, default=1, metavar="N", help=text)

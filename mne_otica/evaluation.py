@@ -399,9 +399,12 @@ def harm_of(
     pair: Pair,
     events: ArrayLike,
     limits: tuple[float, float] = (-HALF_WINDOW, HALF_WINDOW),
-    sham: float | None = None,
+    sham: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> Preservation:
-    """Measure the harm on arrays; see `preservation`."""
+    """Measure the harm on arrays; see `preservation`.
+
+    ``sham`` are maps and courses of what would be taken out for events that are not there.
+    """
     bounds = window_bounds(*limits, pair.sfreq)
     samples = event_samples(events, pair.first_samp, pair.n_times)
     enough = max(len(samples), _ENOUGH) * (bounds[1] - bounds[0])
@@ -424,7 +427,9 @@ def harm_of(
             name: _ratio(*(_in_band(freqs, spectra[k], band) for k in (2, 0)))
             for name, band in BANDS.items()
         },
-        sham=sham,
+        sham=None
+        if sham is None
+        else _ratio(np.sum((sham[0] @ sham[1][:, free]) ** 2), power[0].sum()),
         rms_change=-_reduction(*power[:2].sum(axis=1)),
         correlation=_correlation(before, after),
         band_power={
@@ -445,6 +450,16 @@ def harm_of(
         f"blinks; rank {result.rank_before} before, {result.rank_after} after."
     )
     return result
+
+
+def _sham_share(
+    maps: NDArray[np.float64],
+    courses: NDArray[np.float64],
+    free: NDArray[np.bool_],
+    power: float,
+) -> float:
+    """Return the RMS of what a sham would take out relative to what was there."""
+    return _ratio(np.sum((maps @ courses[:, free]) ** 2), power)
 
 
 def verdict(benefit: RMSReduction, harm: Preservation) -> str:

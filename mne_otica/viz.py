@@ -320,7 +320,7 @@ def _main_component(result: Cleaned) -> int:
 
 def _info(result: Cleaned, names: list[str]) -> mne.Info:
     """Return the info of some channels."""
-    info = result.raw.info
+    info = result._filtered.info
     return mne.pick_info(info, [info.ch_names.index(name) for name in names])
 
 
@@ -328,10 +328,11 @@ def _cut(
     result: Cleaned, data: NDArray[np.float64], samples: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the times and the windows round blinks that lie inside the recording, in µV."""
-    sfreq = result.raw.info["sfreq"]
+    raw = result._filtered
+    sfreq = raw.info["sfreq"]
     half = int(_HALF * sfreq)
     padded = np.pad(1e6 * data, half, constant_values=np.nan)
-    windows = np.array([padded[k : k + 2 * half + 1] for k in samples - result.raw.first_samp])
+    windows = np.array([padded[k : k + 2 * half + 1] for k in samples - raw.first_samp])
     keep = np.isfinite(windows).all(axis=1)
     times = np.arange(-half, half + 1) / sfreq
     # Where the edges cut all of them, gaps in the lines are better than no lines.

@@ -15,6 +15,7 @@ import mne_otica
 from mne_otica import (
     ICA,
     add_blink_report,
+    clean_epochs,
     clean_raw,
     clean_study,
     datasets,
@@ -25,6 +26,7 @@ from mne_otica import (
     otica,
     preservation,
     register,
+    remove_artifacts,
     rms_reduction,
     simulation,
     unregister,
@@ -51,6 +53,11 @@ DRAW = {
 def raw():
     """16 channels, 40 s, 12 blinks."""
     return simulate_raw(16, 40, 128.0, n_blinks=12, random_state=3).raw
+
+
+@cache
+def epochs():
+    return mne.make_fixed_length_epochs(raw(), 2.0, preload=True)
 
 
 @cache
@@ -247,6 +254,37 @@ BAD = [
         "reject_by_annotation must be",
     ),
     (clean_study, lambda: clean_study(), ValueError, "either a list of files or bids_root"),
+    (clean_raw, lambda: clean_raw(raw(), removal="all"), ValueError, "Invalid value .* 'removal'"),
+    (clean_epochs, lambda: clean_epochs(raw()), TypeError, "epochs must be an inst.*Epochs"),
+    (clean_epochs, lambda: clean_epochs(epochs(), raw=X), TypeError, "raw must be an inst.*Raw"),
+    (clean_epochs, lambda: clean_epochs(epochs(), removal="a"), ValueError, "removal"),
+    (
+        clean_epochs,
+        lambda: clean_epochs(epochs(), max_components=0),
+        ValueError,
+        "max_components must be",
+    ),
+    (remove_artifacts, lambda: remove_artifacts(X, cleaned().ica), TypeError, "inst must be"),
+    (remove_artifacts, lambda: remove_artifacts(raw(), raw()), TypeError, "ica must be"),
+    (
+        remove_artifacts,
+        lambda: remove_artifacts(raw(), cleaned().ica, exclude=[99]),
+        ValueError,
+        "components .99., but the ICA has",
+    ),
+    (
+        remove_artifacts,
+        lambda: remove_artifacts(raw(), cleaned().ica, events=events() + [[10**6, 0, 0]]),
+        ValueError,
+        "outside the recording",
+    ),
+    (
+        remove_artifacts,
+        lambda: remove_artifacts(raw(), ICA()),
+        RuntimeError,
+        "not fitted",
+    ),
+    (clean_study, lambda: study(removal="all"), ValueError, "Invalid value .* 'removal'"),
     (clean_study, lambda: clean_study(["a.edf"]), ValueError, "no output folder; pass out"),
     (clean_study, lambda: clean_study([], "out"), FileNotFoundError, "No recordings were found"),
     (clean_study, lambda: study(subject="01"), ValueError, "subject can be chosen in BIDS studies"),
@@ -434,7 +472,9 @@ DEFAULTS = {
     otica: lambda: otica(X),
     ICA: lambda: ICA().fit(cleaned().filtered()),
     clean_raw: cleaned,
+    clean_epochs: lambda: clean_epochs(epochs()),
     clean_study: one_recording,
+    remove_artifacts: lambda: remove_artifacts(raw(), cleaned().ica),
     find_blink_events: lambda: find_blink_events(raw()),
     locate_blinks: lambda: locate_blinks(raw()),
     find_bads_blink: lambda: find_bads_blink(cleaned().ica, raw()),

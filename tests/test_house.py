@@ -16,6 +16,7 @@ FLOORS = [
     {"evaluation", "removal", "stability"},
     {"_cleaned"},
     {"cleaning"},
+    {"_epochs"},
     {"viz"},
     {"report"},
     {"study"},

@@ -16,6 +16,7 @@ from mne_otica import __version__
 from mne_otica._checks import _check_option, _validate_flag, _validate_number, _validate_type
 from mne_otica._recording import check_band
 from mne_otica.ica import ICA
+from mne_otica.removal import REMOVALS
 from mne_otica.study import _storage as files
 from mne_otica.study._inputs import Recording, Unit, find_bids, find_files, group
 from mne_otica.study._page import worst_first, write_summary
@@ -63,6 +64,7 @@ def clean_study(
     task: Filter = None,
     run: Filter = None,
     datatype: str | None = None,
+    removal: str = "events",
     n_components: int | float | None = None,
     l_freq: float | None = 1.0,
     h_freq: float | None = 40.0,
@@ -94,8 +96,11 @@ def clean_study(
     datatype : "eeg" | "meg" | None
         Where in a BIDS study to look for EEG channels; None is the EEG folder of a subject,
         or the MEG folder of one who has none.
+    removal : "events" | "component"
+        As in :func:`mne_otica.clean_raw`, as are the six after it. Components that a person
+        has marked as bad go whole.
     n_components : int | float | None
-        As in :func:`mne_otica.clean_raw`, as are the five after it.
+        How many components to fit.
     l_freq, h_freq : float | None
         The band that the ICA is fitted on, in Hz.
     random_state : int | None
@@ -149,6 +154,7 @@ def clean_study(
     ):
         _validate_flag(flag, name)
     parameters = dict(
+        removal=removal,
         n_components=n_components,
         l_freq=l_freq,
         h_freq=h_freq,
@@ -187,6 +193,7 @@ def clean_study(
 
 
 def _check_parameters(
+    removal: str,
     n_components: int | float | None,
     l_freq: float | None,
     h_freq: float | None,
@@ -195,6 +202,7 @@ def _check_parameters(
     reject_by_annotation: bool,
 ) -> None:
     """Raise now for what every recording would fail of."""
+    _check_option("removal", removal, REMOVALS)
     ICA(n_components)
     check_band(l_freq, h_freq)
     if random_state is not None:

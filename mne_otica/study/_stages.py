@@ -31,7 +31,7 @@ STAGES = ("fit", "find", "apply", "evaluate")
 PARAMETERS = {
     "fit": ("n_components", "l_freq", "h_freq", "random_state", "reject_by_annotation"),
     "find": ("max_components",),
-    "apply": (),
+    "apply": ("removal",),
     "evaluate": (),
 }
 # Processing and suffix in the names of the files of each stage.
@@ -74,7 +74,7 @@ class UnitStages:
         self._raws: dict[Recording, tuple[BaseRaw, list[str]]] = {}
         self._bads: dict[Recording, list[str]] = {}
         self._filtered: dict[Recording, BaseRaw] = {}
-        self._cleaned: dict[Recording, tuple[BaseRaw, NDArray[np.float64]]] = {}
+        self._cleaned: dict[Recording, tuple[BaseRaw, cleaning.Taken]] = {}
         self._sources: dict[str, str] | None = None
 
     # What is where
@@ -349,12 +349,16 @@ class UnitStages:
         cleaned.save(path, split_naming="bids")
         return {"components": sorted(ica.exclude)}
 
-    def _clean(self, recording: Recording, ica: ICA) -> tuple[BaseRaw, NDArray[np.float64]]:
-        """Return the cleaned recording, and the time courses removed from it."""
+    def _clean(self, recording: Recording, ica: ICA) -> tuple[BaseRaw, cleaning.Taken]:
+        """Return the cleaned recording, and what was taken out of it."""
         if recording not in self._cleaned:
+            found = self.sidecar("find")["Results"]["components"]
+            settings = self.parameters("fit") | self.parameters("apply")
             cleaned = self._raw(recording).copy()
             cleaned.info["bads"] = self._bads[recording]
-            self._cleaned[recording] = cleaned, cleaning.remove(cleaned, ica)
+            blinks = self._blinks(recording, ica)
+            taken = cleaning.take_out(cleaned, ica, blinks, settings, found)
+            self._cleaned[recording] = cleaned, taken
         return self._cleaned[recording]
 
     def _evaluate(self, scratch: Path, recording: Recording) -> dict[str, Any]:
@@ -368,28 +372,33 @@ class UnitStages:
 
     def _result(self, recording: Recording) -> cleaning.Cleaned:
         """Return what `mne_otica.clean_raw` would, with the components that the table has."""
-        fit, find = self.parameters("fit"), self.parameters("find")
+        settings = {
+            name: value
+            for stage in ("fit", "find", "apply")
+            for name, value in self.parameters(stage).items()
+        }
         fitted, found = self.sidecar("fit")["Results"], self.sidecar("find")["Results"]
         ica = self._ica()
         filtered = self._copy_to_fit(recording)
-        cleaned, removed = self._clean(recording, ica)
+        cleaned, taken = self._clean(recording, ica)
         by_hand = sorted(ica.exclude) != sorted(found["components"])
-        settings = fit | find | {"n_components_used": fitted["n_components"]}
+        settings |= {"n_components_used": fitted["n_components"]}
         settings |= {name: fitted[name] for name in ("converged", "seconds_fitted")}
         settings |= {"seconds": cleaned.n_times / cleaned.info["sfreq"]}
         here = cleaning.Found(
-            _scores(found), self._blinks(recording, ica, by_hand), found["status"], found["verdict"]
+            _scores(found), self._blinks(recording, ica), found["status"], found["verdict"]
         )
         if by_hand:
             here = replace(here, status="ok", verdict=_BY_HAND[bool(ica.exclude)])
-        result = cleaning.conclude(cleaned, filtered, ica, here, removed, settings)
+        result = cleaning.conclude(cleaned, filtered, ica, here, taken, settings)
         if by_hand and result.benefit is not None:
             result = replace(result, verdict=f"{result.verdict} (components chosen by hand)")
         return result
 
-    def _blinks(self, recording: Recording, ica: ICA, by_hand: bool) -> BlinkTimes:
+    def _blinks(self, recording: Recording, ica: ICA) -> BlinkTimes:
         """Return the blinks that were found, or those of the component that a person chose."""
-        found = self.sidecar("find")["Results"]["blinks"]
+        results = self.sidecar("find")["Results"]
+        found, by_hand = results["blinks"], sorted(ica.exclude) != sorted(results["components"])
         if by_hand and found["source"] in ("component", "none"):
             reject = self.parameters("fit")["reject_by_annotation"]
             return locate_blinks(self._raw(recording), ica=ica, reject_by_annotation=reject)
