@@ -123,7 +123,9 @@ def _alone(epochs: BaseEpochs, **options: Any) -> Cleaned:
         cleaned = remove_artifacts(epochs, ica, removal=options["removal"])
     taken = _taken(epochs, cleaned, ica)
     settings = settings_of(ica, joined, **options)
-    side_by_side, level = (_side_by_side(x) for x in (taken, detrend(taken, axis=2)))
+    side_by_side, level = (
+        _side_by_side(x) for x in (taken, detrend(taken) if taken.size else taken)
+    )
     result = conclude(joined, joined, ica, found, Taken(side_by_side), settings, level)
     return replace(result, raw=None, epochs=cleaned)
 

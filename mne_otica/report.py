@@ -56,6 +56,7 @@ def _figures(result: Cleaned) -> dict[str, Callable]:
         return {"best candidate": viz.plot_component}
     return {
         "before and after": viz.plot_blinks,
-        "component removed": viz.plot_component,
+        "component": viz.plot_component,
+        "taken out and left in": viz.plot_removal,
         "benefit and harm": viz.plot_benefit_and_harm,
     }

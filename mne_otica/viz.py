@@ -29,12 +29,19 @@ __all__ = [
     "plot_blinks",
     "plot_cleaned",
     "plot_component",
+    "plot_harm",
     "plot_reduction",
+    "plot_removal",
 ]
 
 # Line styles tell before and after apart where colours do not.
 _BEFORE = dict(color="0.45", linestyle="--", linewidth=1.5)
 _AFTER = dict(color="C0", linestyle="-", linewidth=1.5)
+_PARTS = {
+    "component": dict(color="0.3", linestyle="-", linewidth=0.8),
+    "taken out": dict(color="C3", linestyle="--", linewidth=1.8),
+    "stayed": dict(color="C0", linestyle="-", linewidth=1.5),
+}
 _HALF = 0.5  # seconds on either side of a blink that are drawn
 _MOST_LINES = 30  # blinks drawn one by one
 
@@ -117,8 +124,7 @@ def plot_component(
     _check_axes(axes, 2)
     if axes is None:
         _, axes = plt.subplots(1, 2, figsize=(10, 2.8), width_ratios=[1, 4], layout="constrained")
-    raw = result.filtered()
-    source = (unmixing_in_volts(result.ica)[component : component + 1] @ raw.get_data())[0]
+    raw, source = result._filtered, _course(result, component)
     weights = result.ica.get_components()[:, component]
     info = _info(result, result.ica.ch_names)
     most = np.abs(weights).max()
@@ -161,6 +167,77 @@ def plot_reduction(result: Cleaned, *, ax: Axes | None = None, show: bool = True
     _plot_map(ax, 100 * np.nan_to_num(benefit.per_channel), info, "%", (0, 100), "Reds")
     ax.set_title(f"RMS reduction, {benefit.n_events} blinks")
     return _finish(ax, show)
+
+
+@fill_doc
+def plot_harm(result: Cleaned, *, ax: Axes | None = None, show: bool = True) -> Figure:
+    """Draw how much of the signal away from blinks was taken out, per channel.
+
+    Parameters
+    ----------
+    %(result)s
+    %(ax)s
+    %(show)s
+
+    Returns
+    -------
+    figure : instance of Figure
+        A topographic map, or bars where channels have no positions.
+    """
+    harm = _checked(result).harm
+    _check_axes(None if ax is None else [ax], 1)
+    if ax is None:
+        _, ax = plt.subplots(figsize=(4, 3.2), layout="constrained")
+    info = _info(result, harm.ch_names)
+    shares = 100 * np.nan_to_num(harm.taken_out_per_channel)
+    _plot_map(ax, shares, info, "%", (0, max(10.0, shares.max())), "Purples")
+    ax.set_title(f"Taken out away from blinks, {harm.taken_out:.1%}")
+    return _finish(ax, show)
+
+
+@fill_doc
+def plot_removal(result: Cleaned, *, axes: list[Axes] | None = None, show: bool = True) -> Figure:
+    """Draw what was taken out of the blink component, and what stayed.
+
+    Parameters
+    ----------
+    %(result)s
+    axes : list of Axes | None
+        Two, for one blink and for the average; None makes a figure.
+    %(show)s
+
+    Returns
+    -------
+    figure : instance of Figure
+        The course of the first component removed round a blink of median size, and its average
+        over blinks, with the part taken out and the part that stayed.
+    """
+    benefit = _checked(result).benefit
+    _check_axes(axes, 2)
+    if axes is None:
+        _, axes = plt.subplots(1, 2, figsize=(10, 3), sharey=True, layout="constrained")
+    component = result.ica.exclude[0]
+    course = _course(result, component)
+    pieces = {
+        "component": course,
+        "taken out": result._taken[0],
+        "stayed": course - result._taken[0],
+    }
+    windows = {}
+    for name, piece in pieces.items():
+        times, windows[name] = _cut(result, 1e-6 * piece, benefit.samples)
+    heights = np.nanmax(np.abs(windows["taken out"]), axis=1)
+    median = int(np.argsort(heights)[len(heights) // 2])
+    for name, style in _PARTS.items():
+        axes[0].plot(times, windows[name][median], label=name, **style)
+        axes[1].plot(times, np.nanmean(windows[name], axis=0), **style)
+    axes[0].set(title="One blink", ylabel=f"{result.ica._ica_names[component]} (a.u.)")
+    axes[1].set(title=f"Average of {len(heights)} blinks")
+    for ax in axes:
+        ax.set_xlabel("Time from blink (s)")
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].legend(frameon=False, loc="best")
+    return _finish(axes[0], show)
 
 
 @fill_doc
@@ -210,7 +287,7 @@ def plot_band_power(result: Cleaned, *, ax: Axes | None = None, show: bool = Tru
 
 @fill_doc
 def plot_benefit_and_harm(result: Cleaned, *, show: bool = True) -> Figure:
-    """Draw the reduction per channel beside the spectrum away from blinks.
+    """Draw the reduction and the harm per channel, and the spectrum away from blinks.
 
     Parameters
     ----------
@@ -222,9 +299,12 @@ def plot_benefit_and_harm(result: Cleaned, *, show: bool = True) -> Figure:
     figure : instance of Figure
         The figure.
     """
-    figure, axes = plt.subplots(1, 2, figsize=(10, 3.4), width_ratios=[1, 2], layout="constrained")
+    figure, axes = plt.subplots(
+        1, 3, figsize=(12, 3.4), width_ratios=[1, 1, 1.6], layout="constrained"
+    )
     plot_reduction(result, ax=axes[0], show=False)
-    plot_band_power(result, ax=axes[1], show=False)
+    plot_harm(result, ax=axes[1], show=False)
+    plot_band_power(result, ax=axes[2], show=False)
     plt_show(show)
     return figure
 
@@ -247,14 +327,16 @@ def plot_cleaned(result: Cleaned, *, show: bool = True) -> Figure:
     if result.benefit is None:
         figure = plot_component(result, show=False)
     else:
-        figure = plt.figure(figsize=(11, 9), layout="constrained")
+        figure = plt.figure(figsize=(11, 12), layout="constrained")
         n_channels = min(3, len(result.benefit.ch_names))
-        top, middle, bottom = figure.subfigures(3, 1)
+        top, middle, parts, bottom = figure.subfigures(4, 1)
         axes = top.subplots(1, n_channels, sharey=True, squeeze=False)[0]
         plot_blinks(result, n_channels=n_channels, axes=list(axes), show=False)
         plot_component(result, axes=middle.subplots(1, 2, width_ratios=[1, 3]), show=False)
-        left, right = bottom.subplots(1, 2, width_ratios=[1, 2])
+        plot_removal(result, axes=list(parts.subplots(1, 2, sharey=True)), show=False)
+        left, centre, right = bottom.subplots(1, 3, width_ratios=[1, 1, 1.6])
         plot_reduction(result, ax=left, show=False)
+        plot_harm(result, ax=centre, show=False)
         plot_band_power(result, ax=right, show=False)
     figure.suptitle(result.verdict[0].upper() + result.verdict[1:])
     plt_show(show)
@@ -303,6 +385,11 @@ def _before_and_after(
     before, after = result.before_and_after([name])
     yield before[0], _BEFORE, "before"
     yield after[0], _AFTER, "after"
+
+
+def _course(result: Cleaned, component: int) -> NDArray[np.float64]:
+    """Return the time course of a component in the band of the fit."""
+    return unmixing_in_volts(result.ica)[component] @ result._filtered.get_data()
 
 
 def _course_title(result: Cleaned, component: int) -> str:

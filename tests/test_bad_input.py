@@ -43,7 +43,9 @@ DRAW = {
     viz.plot_band_power: "ax",
     viz.plot_blinks: "axes",
     viz.plot_component: "axes",
+    viz.plot_harm: "ax",
     viz.plot_reduction: "ax",
+    viz.plot_removal: "axes",
     viz.plot_benefit_and_harm: None,
     viz.plot_cleaned: None,
 }
