@@ -100,9 +100,11 @@ class Layout:
         if isinstance(inst, mne.io.BaseRaw):
             span = _Span(sfreq, inst.first_samp, inst.n_times)
             return check_events(span, events, *WINDOW)[0]
-        events = np.asarray(events)
+        # Events between the epochs are none of theirs, but no mistake.
+        anywhere = _Span(sfreq, 0, np.iinfo(np.int64).max)
+        samples, _, _ = check_events(anywhere, events, *WINDOW)
         first = inst.events[:, 0] + int(round(inst.tmin * sfreq))
-        late = events[:, :1] - first
+        late = samples[:, np.newaxis] - first
         which, epoch = np.nonzero((late >= 0) & (late < self.length))
         return self.starts[epoch] + late[which, epoch]
 
