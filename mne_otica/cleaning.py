@@ -88,7 +88,7 @@ def clean_raw(
         The most components to remove.
     reject_by_annotation : bool
         Whether to leave spans annotated as bad out of the fit, the search for blinks and
-        the evaluation. They are cleaned all the same.
+        the evaluation. Blinks in them stay in, unless whole components go.
     %(verbose)s
 
     Returns

@@ -239,6 +239,13 @@ def test_whole_components_go_as_mne_takes_them_out(recording):
     sim, ica = recording
     ours = remove_artifacts(sim.raw, ica, removal="component")
     np.testing.assert_array_equal(ours.get_data(), ica.apply(sim.raw.copy()).get_data())
+    none = remove_artifacts(sim.raw, ica, removal="component", exclude=[])
+    np.testing.assert_allclose(none.get_data(), sim.raw.get_data(), rtol=1e-9, atol=1e-15)
+    assert ica.exclude
+    broken = sim.raw.copy()
+    broken._data[2, 100:110] = np.nan
+    after = remove_artifacts(broken, ica, removal="component")
+    np.testing.assert_array_equal(np.isnan(after.get_data()), np.isnan(broken.get_data()))
 
 
 def test_maps_are_in_volts_with_a_noise_covariance_too(recording):
@@ -332,3 +339,6 @@ def test_bad_input_is_refused(recording):
         remove_artifacts(sim.raw, ica, removal="blink")
     with pytest.raises(ValueError, match="shape"):
         remove_artifacts(sim.raw, ica, events=[1, 2, 3])
+    epochs = mne.make_fixed_length_epochs(sim.raw, 2.0, preload=True)
+    with pytest.raises(ValueError, match="shape"):
+        remove_artifacts(epochs, ica, events=[1, 2, 3])

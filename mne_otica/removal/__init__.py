@@ -306,8 +306,7 @@ def remove_artifacts(
     check_ica(ica, inst)
     exclude = _check_exclude(ica, exclude)
     if removal == "component":
-        with quiet():
-            return ica.apply(inst.copy().load_data(), exclude=exclude)
+        return _without(inst, ica, exclude)
     estimated = estimate(inst, ica, exclude, events, reject_by_annotation)
     logger.info(
         f"{len(estimated.events)} events in {len(exclude)} component(s) taken out"
@@ -356,6 +355,22 @@ def subtract(
             if begin < end:
                 part = maps @ estimated.part[:, begin:end]
                 data[picks, begin - start : end - start] -= part
+    return cleaned
+
+
+def _without(inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int]) -> BaseRaw | BaseEpochs:
+    """Return a copy of a recording without whole components."""
+    ica = copy.copy(ica)
+    ica.exclude = list(exclude)  # ICA.apply would add to those that are set
+    with quiet():
+        before = inst.copy().load_data()
+        cleaned = ica.apply(before.copy())
+    picks = [inst.ch_names.index(name) for name in ica.ch_names]
+    # One channel that is no number would make all of them none.
+    broken = ~np.isfinite(before._data[..., picks, :].sum(axis=-2, keepdims=True))
+    if broken.any():
+        kept = np.where(broken, before._data[..., picks, :], cleaned._data[..., picks, :])
+        cleaned._data[..., picks, :] = kept
     return cleaned
 
 

@@ -83,8 +83,9 @@ class Layout:
         sfreq = inst.info["sfreq"]
         if isinstance(inst, mne.io.BaseRaw):
             return event_samples(events, inst.first_samp, inst.n_times)
-        events = np.asarray(events)
+        # Events between the epochs are none of theirs, but no mistake.
+        samples = event_samples(events, 0, np.iinfo(np.int64).max)
         first = inst.events[:, 0] + int(round(inst.tmin * sfreq))
-        late = events[:, :1] - first
+        late = samples[:, np.newaxis] - first
         which, epoch = np.nonzero((late >= 0) & (late < self.length))
         return self.starts[epoch] + late[which, epoch]

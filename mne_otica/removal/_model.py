@@ -31,6 +31,7 @@ _HIGHEST = 25.0  # Hz; above, the covariance of the events is noise
 # What events vary by as long as few are known: height and local shape as shares of the height,
 # latency and the reach of local deviations in seconds; and how many events this counts for.
 _HEIGHT_SD, _SHAPE_SD, _LATENCY_SD, _LOCAL, _PRIOR_EVENTS = 0.4, 0.2, 0.02, 0.05, 6.0
+_LEAST_RATIO = 8.0  # of events to rest in a direction that events vary in; brains vary as well
 _FEW = 3  # events below which their covariance says nothing
 
 
@@ -182,7 +183,7 @@ class Component:
         noise = basis.T @ self.unpredicted @ basis
         ratios, directions = eigh(seen, noise)
         # So large are ratios by chance alone, for so many directions and so few events.
-        chance = (1 + np.sqrt(len(ratios) / n_events)) ** 2
+        chance = max(_LEAST_RATIO, (1 + np.sqrt(len(ratios) / n_events)) ** 2)
         ratios = np.where(ratios > chance, ratios - 1, 0)
         half = basis @ (noise @ directions) * np.sqrt(ratios)
         share = n_events / (n_events + _PRIOR_EVENTS)

@@ -108,7 +108,8 @@ def clean_study(
     max_components : int
         The most components to remove from a recording.
     reject_by_annotation : bool
-        Whether to leave out spans annotated as bad. They are cleaned all the same.
+        Whether to leave out spans annotated as bad. Blinks in them stay in, unless whole
+        components go.
     stages : sequence of str
         The stages to do, of ``"fit"``, ``"find"``, ``"apply"`` and ``"evaluate"``.
     concatenate_runs : bool
