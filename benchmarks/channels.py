@@ -23,12 +23,12 @@ DURATION, N_SEEDS = 60.0, 10
 
 def lines() -> Iterator[str]:
     yield f"Recordings of {DURATION:g} s, seeds 0 to {N_SEEDS - 1}.\n"
-    header = ["channels", "blinks removed in", "change away from blinks, median", "range"]
+    header = ["channels", "blinks removed in", "taken out away from blinks, median", "range"]
     rows = []
     for n_channels in CHANNELS:
         recordings = (simulate_raw(n_channels, DURATION, random_state=k) for k in range(N_SEEDS))
         results = [clean_raw(one.raw) for one in recordings]
-        harms = [100 * abs(one.harm.rms_change) for one in results if one.status == "ok"]
+        harms = [100 * one.harm.taken_out for one in results if one.status == "ok"]
         rows.append(
             [
                 str(n_channels),

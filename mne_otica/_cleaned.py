@@ -131,7 +131,7 @@ class Cleaned:
         return viz.plot_cleaned(self, show=show)
 
     def report(self, *, title: str | None = None) -> mne.Report:
-        """Make a report of three figures and one table.
+        """Make a report of figures and a table.
 
         Parameters
         ----------

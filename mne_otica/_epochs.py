@@ -138,7 +138,7 @@ def _taken(epochs: BaseEpochs, cleaned: BaseEpochs, ica: ICA) -> NDArray[np.floa
 
 def _side_by_side(data: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return epochs as one long array of signals."""
-    return data.transpose(1, 0, 2).reshape(data.shape[1], -1)
+    return np.concatenate(list(data), axis=1)
 
 
 def _joined(epochs: BaseEpochs) -> BaseRaw:

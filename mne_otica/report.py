@@ -21,7 +21,7 @@ _SECTION = "Eye blinks"
 def add_blink_report(
     report: mne.Report, result: Cleaned, *, section: str = _SECTION, replace: bool = False
 ) -> mne.Report:
-    """Add three figures and one table on the removal of blinks to a report.
+    """Add figures and a table on the removal of blinks to a report.
 
     Parameters
     ----------

@@ -72,12 +72,12 @@ def test_one_page(cleaned, untouched, nowhere):
     assert len(untouched.plot(show=False).axes) >= 2
 
 
-def test_report_has_three_figures_and_a_table(cleaned, untouched):
+def test_report_has_four_figures_and_a_table(cleaned, untouched):
     report = mne.Report(verbose="error")
     for _ in range(2):  # the second time it is replaced
         assert add_blink_report(report, cleaned, replace=True) is report
         text = "".join(report.html)
-        assert text.count("<figure") == 3
+        assert text.count("<figure") == 4
         assert text.count("<table") == 2  # one is the list of candidates, folded
         assert cleaned.verdict in text
     assert "".join(untouched.report().html).count("<figure") == 1

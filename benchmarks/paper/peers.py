@@ -107,7 +107,7 @@ def measure(raw: mne.io.BaseRaw, label: str, n_components: int | None = None) ->
         "dipolar": float(dipolar.mean()),
         "blink_components": len(blinks),
         "benefit": benefit.over(benefit.most_affected()),
-        "harm": harm.difference,
+        "harm": harm.taken_out,
     }
 
 
