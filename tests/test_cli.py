@@ -9,9 +9,9 @@ from mne_otica.cli import main
 def test_demo_removes_the_blinks(capsys):
     main(["demo"])
     printed = capsys.readouterr().out
-    removed, changed = re.search(r"removed (\d+) % .* changed ([\d.]+) % else", printed).groups()
+    removed, taken = re.search(r"removed (\d+) % .* and ([\d.]+) % of the signal", printed).groups()
     assert int(removed) > 80
-    assert float(changed) < 3
+    assert float(taken) < 3
     assert "Blinks: 4 from EOG 061" in printed
 
 
