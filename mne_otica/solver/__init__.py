@@ -23,6 +23,7 @@ from mne_otica.solver._whitening import Channels, Whitening, chunks, project
 from mne_otica.solver.transport import gaussian_floor, gaussian_targets
 
 ALGORITHMS = ("newton", "riemannian")
+REFINEMENTS = ("auto", "none", "rotation", "full")
 DEFAULT_MAX_ITER = 500
 # From here on every kind of source of the paper gains. Shorter data keep the paper's estimate.
 REFINED_FROM = 10_000
@@ -213,10 +214,9 @@ def unmix(
     bar = ProgressBar(max_iter, mesg="OT-ICA")
     on_step = partial(bar.update_with_increment_value, 1)
     if algorithm == "newton":
-        if refine == "auto":
-            refine = X.shape[1] >= REFINED_FROM
+        refinement = _refinement(refine, X)
         solution = _newton.solve(
-            X, W, tol=tol, max_iter=max_iter, refined=refine, rng=rng, on_step=on_step
+            X, W, tol=tol, max_iter=max_iter, refinement=refinement, rng=rng, on_step=on_step
         )
     else:
         start = None if w_init is None else W
@@ -246,7 +246,7 @@ def check_options(
     _check_option("compute", compute, tuple(_riemannian.BUDGETS))
     _validate_type(refine, (bool, str), "refine")
     if isinstance(refine, str):
-        _check_option("refine", refine, ("auto",), extra="when it is a string")
+        _check_option("refine", refine, REFINEMENTS, extra="when it is a string")
     _validate_type(tol, "numeric", "tol")
     if not 0 < tol < np.pi:
         raise ValueError(f"tol must be an angle between 0 and pi, got {tol}; try 3e-3.")
@@ -333,6 +333,15 @@ def _initial_rotation(w_init: ArrayLike | None, size: int) -> NDArray[np.float64
             f"{stretch[0]:.2g}); pass an invertible matrix, or None for the principal axes."
         )
     return left @ right
+
+
+def _refinement(refine: bool | str, X: NDArray) -> str:
+    """Return how far to refine these data."""
+    if not isinstance(refine, str):
+        return "rotation" if refine else "none"
+    if refine != "auto":
+        return refine
+    return "full"
 
 
 def _in_order(solution: Solution, n_samples: int) -> Unmixing:

@@ -25,6 +25,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from mne_otica.solver._lbfgs import Memory
+from mne_otica.solver._likelihood import refine_fully
 from mne_otica.solver._objective import Evaluation, Objective
 from mne_otica.solver._optima import WORTHWHILE, escape
 from mne_otica.solver._refinement import refine
@@ -34,7 +36,6 @@ from mne_otica.solver._solution import Solution
 # Pairs of nearly Gaussian components have next to no curvature. This floor keeps their steps,
 # which are mostly noise, from growing out of proportion.
 MIN_CURVATURE = 0.05
-MEMORY = 10  # pairs of steps and gradients that L-BFGS remembers
 LONGEST_STEP = 0.7  # radians; rotations by more than 45 degrees only relabel components
 SUFFICIENT_DECREASE = 1e-4
 MAX_HALVINGS = 6
@@ -56,30 +57,6 @@ SCOUT_TOL_FACTOR = 10
 SEARCH_TOL_FACTOR = 3
 
 
-class _Memory:
-    """The recent past of an L-BFGS run, and the directions it suggests."""
-
-    def __init__(self) -> None:
-        self.pairs: list[tuple[NDArray, NDArray, float]] = []
-
-    def add(self, step: NDArray, change: NDArray) -> None:
-        curvature = step @ change
-        if curvature > 1e-10 * np.linalg.norm(step) * np.linalg.norm(change):
-            self.pairs = [*self.pairs[1 - MEMORY :], (step, change, 1 / curvature)]
-
-    def direction(self, gradient: NDArray, curvature: NDArray) -> NDArray:
-        """Return minus the approximate inverse Hessian times the gradient."""
-        q = gradient.copy()
-        weights = []
-        for step, change, rho in reversed(self.pairs):
-            weights.append(rho * (step @ q))
-            q -= weights[-1] * change
-        q /= curvature
-        for (step, change, rho), weight in zip(self.pairs, reversed(weights), strict=True):
-            q += (weight - rho * (change @ q)) * step
-        return -q
-
-
 def minimise(
     objective: Objective,
     W: NDArray[np.float64],
@@ -96,16 +73,16 @@ def minimise(
     """
     planes = np.triu_indices(len(W), 1)
     W, here, n_iter = _leap(objective, W, max_iter, on_step)
-    memory = _Memory()
+    memory = Memory()
     values = [here.value]
     size, converged = np.pi / 2, len(W) == 1  # leaps may turn as far
     while n_iter < max_iter and not converged:
         gradient = here.gradient[planes]
         excess = here.slope - here.correlation
         curvature = np.maximum(excess[planes[0]] + excess[planes[1]], MIN_CURVATURE)
-        step = memory.direction(gradient, curvature)
+        step = memory.direction(gradient, partial(np.multiply, 1 / curvature))
         if step @ gradient >= 0:
-            memory, step = _Memory(), -gradient / curvature
+            memory, step = Memory(), -gradient / curvature
         step *= min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
         for _ in range(MAX_HALVINGS):
             size = np.abs(step).max()
@@ -118,7 +95,7 @@ def minimise(
             # The empirical objective is piecewise smooth: where even a short step along the
             # preconditioned gradient gains nothing, the optimum is found to its grain.
             converged = not memory.pairs
-            memory = _Memory()
+            memory = Memory()
             continue
         n_iter += 1
         memory.add(step, there.gradient[planes] - gradient)
@@ -157,7 +134,7 @@ def solve(
     *,
     tol: float,
     max_iter: int,
-    refined: bool,
+    refinement: str,
     rng: np.random.Generator,
     on_step: Callable[[], None],
 ) -> Solution:
@@ -172,8 +149,8 @@ def solve(
         columns = np.sort(rng.choice(X.shape[1], n_scout, replace=False))
         W = fit.descend(_whitened(X[:, columns]), W, SCOUT_TOL_FACTOR * tol).W
     solution = fit.descend_and_escape(X, W, tol)
-    if refined and len(X) > 1:
-        solution = fit.refine(X, solution, tol)
+    if refinement != "none" and len(X) > 1:
+        solution = fit.refine(X, solution, tol, fully=refinement == "full")
     return replace(solution, n_iter=fit.n_iter, n_evaluations=fit.n_evaluations)
 
 
@@ -225,10 +202,14 @@ class _Fit:
                 break
         return best
 
-    def refine(self, X: NDArray[np.float32], solution: Solution, tol: float) -> Solution:
+    def refine(
+        self, X: NDArray[np.float32], solution: Solution, tol: float, fully: bool
+    ) -> Solution:
         """Go from the optimum of the contrast to the most precise estimate near to it."""
         objective = Objective(X)
         W = refine(objective, solution.W, tol)
+        if fully:
+            W = refine_fully(objective, W, tol)
         correlation = objective(W).correlation
         self.n_evaluations += objective.n_evaluations
         return replace(solution, W=W, correlation=correlation)

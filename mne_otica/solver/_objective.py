@@ -6,8 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mne_otica.solver._scores import MERGE, N_MERGED
 from mne_otica.solver.transport import N_BINS, bin_counts, bin_index, targets_and_slopes
 
+N_BLOCKS = 16  # in which a recording is judged by itself
 CHUNK_BYTES = 4 * 2**20  # columns are handled in pieces that stay in the cache
 
 
@@ -65,6 +67,22 @@ class Objective:
         for chunk, work in self._chunks():
             Y = np.matmul(W, self.X[:, chunk], out=self._Y[:, chunk])
             counts += bin_counts(bin_index(Y, work=work, out=self._index[:, chunk]))
+        return counts
+
+    def block_counts(self) -> NDArray[np.int64]:
+        """Count successive blocks of samples of the components that were counted last.
+
+        Returns
+        -------
+        counts : ndarray, shape (N_BLOCKS, n_components, N_MERGED)
+            In merged bins.
+        """
+        n_rows, n_samples = self.X.shape
+        counts = np.empty((N_BLOCKS, n_rows, N_MERGED), dtype=np.int64)
+        first = N_MERGED * (np.arange(n_samples) * N_BLOCKS // n_samples)
+        for row, index in enumerate(self._index):
+            together = np.bincount(first + index // MERGE, minlength=N_BLOCKS * N_MERGED)
+            counts[:, row] = together.reshape(N_BLOCKS, N_MERGED)
         return counts
 
     def cross_moments(self, tables: NDArray[np.float32]) -> NDArray[np.float64]:
