@@ -26,10 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mne_otica.solver._lbfgs import Memory
-from mne_otica.solver._likelihood import refine_fully
 from mne_otica.solver._objective import Evaluation, Objective
 from mne_otica.solver._optima import WORTHWHILE, escape
-from mne_otica.solver._refinement import refine
+from mne_otica.solver._refinement import refine_fully, refine_rotation
 from mne_otica.solver._rotations import nearest_rotation, rotation
 from mne_otica.solver._solution import Solution
 
@@ -207,9 +206,7 @@ class _Fit:
     ) -> Solution:
         """Go from the optimum of the contrast to the most precise estimate near to it."""
         objective = Objective(X)
-        W = refine(objective, solution.W, tol)
-        if fully:
-            W = refine_fully(objective, W, tol)
+        W = (refine_fully if fully else refine_rotation)(objective, solution.W, tol)
         correlation = objective(W).correlation
         self.n_evaluations += objective.n_evaluations
         return replace(solution, W=W, correlation=correlation)

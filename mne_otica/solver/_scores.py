@@ -7,7 +7,7 @@ derivative of one, and stays finite where the density has an edge. With f orthog
 constant and to y, and scaled such that E[f²] = E[f'] = e, the score is ``ψ = y + f`` and its
 information is ``E[ψ²] = 1 + e``, at least 1, and 1 only for a Gaussian.
 
-The functions b are cubic splines, equally spaced on an axis on which heavy tails are short. Two
+The functions b are cubic splines, equally spaced in asinh(y): heavy tails are short there. Two
 things keep them from following the noise of a sample.
 
 Smoothness. A penalty on the third differences of the coefficients is chosen for each
@@ -31,12 +31,11 @@ from scipy.interpolate import BSpline
 
 from mne_otica.solver.transport import KNEE, N_BINS, bin_centres
 
-N_SPLINES = 48
+N_SPLINES = 64
 SPLINE_DEGREE = 3
-AXIS_SCALE = 2.0  # the axis is asinh(2 y): linear in the bulk, logarithmic in the tails
-LARGEST = 200.0  # standard deviations; the splines end here
+LARGEST = 100.0  # standard deviations; the splines end here
 # Weights of the squared third differences of the coefficients, for one sample.
-PENALTIES = np.array([1e4, 1e3, 1e2, 1e1, 1e0, 1e-1, 1e-2])
+PENALTIES = 10.0 ** np.arange(5, -2, -1)
 RIDGE = 1e-9  # of functions whose power is of the order of one, where they have any
 MERGE = 4  # bins of the transport map that make one bin here
 N_MERGED = N_BINS // MERGE
@@ -65,25 +64,24 @@ class _Basis(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _basis() -> _Basis:
-    end = np.arcsinh(AXIS_SCALE * LARGEST)
+    end = np.arcsinh(LARGEST)
     step = 2 * end / (N_SPLINES - SPLINE_DEGREE)
     knots = -end + step * np.arange(-SPLINE_DEGREE, N_SPLINES + 1)
     spline = BSpline(knots, np.eye(N_SPLINES), SPLINE_DEGREE)
     y = merged_centres()
-    v = np.arcsinh(AXIS_SCALE * y)
-    within = np.abs(v) < end
-    slope_of_axis = within * AXIS_SCALE / np.sqrt(1 + (AXIS_SCALE * y) ** 2)
-    values = spline(np.clip(v, -end, end))
+    v = np.clip(np.arcsinh(y), -end, end)
+    slope_of_axis = (np.abs(v) < end) / np.sqrt(1 + y**2)
+    values = spline(v)
     shifted = [np.roll(values, -k, axis=1) for k in range(SPLINE_DEGREE + 1)]
     for k, one in enumerate(shifted):
         if k:
             one[:, -k:] = 0
     differences = np.diff(np.eye(N_SPLINES), 3, axis=0)
-    fine = spline(np.clip(np.arcsinh(AXIS_SCALE * bin_centres()), -end, end))
+    fine = spline(np.clip(np.arcsinh(bin_centres()), -end, end))
     return _Basis(
         y,
         values,
-        spline.derivative()(np.clip(v, -end, end)) * slope_of_axis[:, np.newaxis],
+        spline.derivative()(v) * slope_of_axis[:, np.newaxis],
         np.hstack([values * one for one in shifted]),
         differences.T @ differences,
         fine.T,
