@@ -215,7 +215,7 @@ def unmix(
     bar = ProgressBar(max_iter, mesg="OT-ICA")
     on_step = partial(bar.update_with_increment_value, 1)
     if algorithm == "newton":
-        refinement = _refinement(refine, X)
+        refinement = _chosen_refinement(refine, X)
         solution = _newton.solve(
             X, W, tol=tol, max_iter=max_iter, refinement=refinement, rng=rng, on_step=on_step
         )
@@ -336,7 +336,7 @@ def _initial_rotation(w_init: ArrayLike | None, size: int) -> NDArray[np.float64
     return left @ right
 
 
-def _refinement(refine: bool | str, X: NDArray) -> str:
+def _chosen_refinement(refine: bool | str, X: NDArray) -> str:
     """Return how far to refine these data."""
     if not isinstance(refine, str):
         return "rotation" if refine else "none"

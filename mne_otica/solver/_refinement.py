@@ -8,9 +8,9 @@ for the score functions of the components, which `_scores` fits to them.
 Among rotations, one equation is left for each pair, and with the scores the angle of two components
 has the variance 1 / (N (e_i + e_j)), where 1 + e = E[ψ²].
 
-Whitening with the covariance of a sample takes over its error, though, which a rotation can only share
-out. All invertible matrices together do not pay this price. For components with the densities f_i,
-the mean negative log-likelihood of a sample is
+Whitening with the covariance of a sample takes over its error, though, which a rotation can only
+share out. All invertible matrices together do not pay this price. For components with the
+densities f_i, the mean negative log-likelihood of a sample is
 
     L(W) = Σ_i E[-log f_i(y_i)] - log|det W|,    y = W x,
 
@@ -38,8 +38,10 @@ SUFFICIENT_DECREASE = 1e-4
 LONGEST_ROTATION = 0.1  # radians: this is not a search
 LONGEST_STEP = 0.3
 # Two nearly Gaussian components do not tell their angle, nor more of their correlation than the
-# covariance of the sample: pairs with a smaller e_i + e_j are not turned by noise.
-MIN_EXCESS = 0.1
+# covariance of the sample: pairs whose angle has a larger standard error are left alone,
+# whatever it is those with a larger e_i + e_j are not.
+MAX_ERROR = 0.022  # radians, for independent samples; those of recordings are a few times fewer
+NOT_GAUSSIAN = 0.2
 
 
 def refine_rotation(
@@ -62,13 +64,14 @@ def refine_rotation(
         The refined rotation.
     """
     planes = np.triu_indices(len(W), 1)
+    floor = _least_excess(objective)
     counts, information = objective.counts(W), np.ones(len(W))
     penalties = choose_penalties(objective.block_counts(), information)
     for _ in range(MAX_ROTATIONS):
         scores = fit_scores(counts, penalties, information)
         information = scores.information
         moments = objective.cross_moments(scores.tables.astype(np.float32))
-        curvature = np.maximum(_excess(scores)[planes], MIN_EXCESS)
+        curvature = np.maximum(_excess(scores)[planes], floor)
         angles = (moments.T - moments)[planes] / curvature
         size = np.abs(angles).max(initial=1e-300)
         W = rotation(min(1, LONGEST_ROTATION / size) * angles, planes) @ W
@@ -116,7 +119,8 @@ def _descend(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Minimise L for given scores; W is what was counted last, and its counts are given."""
     tables = scores.tables.astype(np.float32)
-    told = _excess(scores) >= MIN_EXCESS
+    least = _least_excess(objective)
+    told = _excess(scores) >= least
     np.fill_diagonal(told, False)
     value, gradient = _value(W, counts, scores), told * _gradient(objective, W, tables)
     memory = Memory()
@@ -140,6 +144,11 @@ def _descend(
         if np.abs(step).max() < tol:
             break
     return W, counts
+
+
+def _least_excess(objective: Objective) -> float:
+    """Return the e_i + e_j from which on the samples tell the angle of a pair."""
+    return min(1 / (MAX_ERROR**2 * objective.X.shape[1]), NOT_GAUSSIAN)
 
 
 def _excess(scores: Scores) -> NDArray[np.float64]:
@@ -166,11 +175,10 @@ def _precondition(
     gradient: NDArray[np.float64], information: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Multiply by the inverse of the Hessian at independence, pair by pair."""
-    # Pairs with a smaller determinant have no gradient.
-    determinants = np.maximum(np.outer(information, information) - 1, MIN_EXCESS)
-    step = (information * gradient - gradient.T) / determinants
-    np.fill_diagonal(step, 0)
-    return step
+    determinants = np.outer(information, information) - 1
+    step = np.zeros(gradient.shape)  # pairs that are left alone have no gradient
+    numerators = information * gradient - gradient.T
+    return np.divide(numerators, determinants, out=step, where=numerators != 0)
 
 
 def _unit_rows(W: NDArray[np.float64]) -> NDArray[np.float64]:

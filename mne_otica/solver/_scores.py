@@ -228,7 +228,10 @@ def _moments(
     mean = (weights @ basis.y)[:, np.newaxis]
     square = (weights @ basis.y**2)[:, np.newaxis]
     values, moments = weights @ basis.splines, (weights * basis.y) @ basis.splines
-    for one, other in ((level, values - level / 2 - tilt * mean), (tilt, moments - tilt * square / 2)):
+    for one, other in (
+        (level, values - level / 2 - tilt * mean),
+        (tilt, moments - tilt * square / 2),
+    ):
         outer = one[:, :, np.newaxis] * other[:, np.newaxis]
         power -= outer + outer.transpose(0, 2, 1)
     slope = weights @ basis.slopes - tilt - (moments - level * mean - tilt * square)
