@@ -18,7 +18,7 @@ from scipy.stats import rankdata
 
 from benchmarks.cleaning import band, recordings
 from benchmarks.paper.output import MARKERS, Output, markdown
-from benchmarks.solver import SHARED_DATA
+from benchmarks.solver import HALF_SECONDS, SHARED_DATA
 from mne_otica import ICA, find_bads_blink, find_blink_events, preservation, rms_reduction
 from mne_otica.metrics import residual_dependence
 
@@ -39,7 +39,8 @@ EXPLANATION = """\
 All methods through MNE's `ICA` with the same data: 1 to 40 Hz, average reference, all components
 the rank allows, one thread, each at its defaults (extended where there is a choice). Dependence
 left is the sum of the entropies minus log |det W|; pairwise information the mean mutual information
-over pairs; a component is dipolar if one dipole in a spherical head leaves less than 10 % of the
+over pairs; held out is the dependence left in every other ten seconds by a fit to the
+rest; a component is dipolar if one dipole in a spherical head leaves less than 10 % of the
 variance of its map (Delorme et al. 2012). Blink components are those `find_bads_blink` names;
 removed is the RMS reduction at blinks in the five channels they reach most, and difference
 elsewhere the RMS of what changed where there was no blink, over the RMS there was. The two measures
@@ -78,6 +79,23 @@ def residual_variances(ica: mne.preprocessing.ICA, info: mne.Info) -> NDArray[np
     return 1 - dipoles.gof / 100
 
 
+def white_unmixing(ica: mne.preprocessing.ICA) -> NDArray[np.float64]:
+    """Return what acts on white data: MNE divides by the standard deviations of PCA."""
+    return ica.unmixing_matrix_ * np.sqrt(ica.pca_explained_variance_[: ica.n_components_])
+
+
+def held_out(eeg: mne.io.BaseRaw, label: str, n_components: int) -> float:
+    """Return the dependence left in every other ten seconds by a fit to the rest."""
+    first = np.arange(eeg.n_times) // int(HALF_SECONDS * eeg.info["sfreq"]) % 2 == 0
+    fitted, rest = (mne.io.RawArray(eeg.get_data()[:, part], eeg.info) for part in (first, ~first))
+    method, fit_params = METHODS[label]
+    ica = ICA(n_components, method=method, random_state=0, fit_params=fit_params)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some stop at their limits
+        ica.fit(fitted)
+    return residual_dependence(ica.get_sources(rest).get_data(), white_unmixing(ica))
+
+
 def measure(raw: mne.io.BaseRaw, label: str, n_components: int | None = None) -> dict:
     """Fit one method to a recording, 1 to 40 Hz with average reference, and judge it."""
     filtered = band(raw)
@@ -97,12 +115,11 @@ def measure(raw: mne.io.BaseRaw, label: str, n_components: int | None = None) ->
     events = find_blink_events(referenced)
     after = ica.apply(eeg.copy(), exclude=blinks)
     benefit, harm = rms_reduction(eeg, after, events), preservation(eeg, after, events)
-    # MNE divides by the standard deviations of PCA; undone, this is what acts on white data.
-    W = ica.unmixing_matrix_ * np.sqrt(ica.pca_explained_variance_[:size])
     return {
         "components": size,
         "seconds": seconds,
-        "dependence": residual_dependence(sources, W),
+        "dependence": residual_dependence(sources, white_unmixing(ica)),
+        "held_out": held_out(eeg, label, size),
         "pairwise": float(pairwise_information(sources)),
         "dipolar": float(dipolar.mean()),
         "blink_components": len(blinks),
@@ -139,6 +156,7 @@ def table(rows: pd.DataFrame) -> str:
             row.method,
             f"{row.seconds:.1f}",
             f"{row.dependence:.3f}",
+            "not measured" if np.isnan(row.held_out) else f"{row.held_out:.3f}",
             f"{1000 * row.pairwise:.3f}",
             f"{row.dipolar:.0%}",
             f"{row.blink_components}",
@@ -147,7 +165,13 @@ def table(rows: pd.DataFrame) -> str:
         ]
         for row in rows.sort_values("dependence").itertuples()
     ]
-    header = ["method", "seconds", "dependence left, nats", "pairwise information, millinats"]
+    header = [
+        "method",
+        "seconds",
+        "dependence left, nats",
+        "held out",
+        "pairwise information, millinats",
+    ]
     header += ["dipolar", "blink components", "blink removed, five channels"]
     return markdown([*header, "difference elsewhere"], lines)
 

@@ -39,13 +39,13 @@ class OTICAConvergenceWarning(UserWarning):
 
 @dataclass
 class Unmixing:
-    """A rotation that separates whitened data, and how it was reached.
+    """A matrix that separates whitened data, and how it was reached.
 
     Attributes
     ----------
     W : ndarray, shape (n_components, n_components)
-        The rotation. Components are ordered from the least to the most Gaussian, and the
-        largest weight of each is positive.
+        The matrix, with rows of unit length, orthogonal unless refined fully. Components are
+        ordered from the least to the most Gaussian, and the largest weight of each is positive.
     contrast : ndarray, shape (n_components,)
         Squared Wasserstein distance of each component to the Gaussian, less what as many
         Gaussian samples would show: about zero for a component that is mere noise.
@@ -113,9 +113,12 @@ def otica(
     w_init : array-like, shape (n_components, n_components) | None
         Where to start, made orthogonal first. None starts from the principal axes.
     refine : bool | str
-        Whether ``"newton"`` goes on from the optimum of the contrast to the most precise
-        estimate near to it. ``"auto"`` does so with 10 000 samples or more, from where
-        on every kind of source gains. With False, W is the optimum of the contrast.
+        How far ``"newton"`` goes on from the optimum of the contrast to the most precise
+        estimate near to it. ``"none"`` (or False) stops at the optimum, the estimate of the
+        paper. ``"rotation"`` (or True) seeks the best rotation. ``"full"`` seeks the best
+        invertible matrix, which does not take over the error of the sample covariance.
+        ``"auto"`` is ``"full"``, or ``"rotation"`` if ``whiten=False`` and X is white up to
+        chance only: then the covariance is known better than the samples tell it.
     compute : str
         ``"low"`` or ``"high"``: the paper's two budgets of restarts and steps.
         Used by ``"riemannian"`` only.
@@ -131,8 +134,9 @@ def otica(
     K : ndarray, shape (n_components, n_channels) | None
         The whitening matrix, None if ``whiten=False``.
     W : ndarray, shape (n_components, n_components)
-        The orthogonal unmixing of the whitened data. Components are ordered from the least
-        to the most Gaussian, and the largest weight of each is positive.
+        The unmixing of the whitened data, with rows of unit length, so that components have unit
+        variance. It is orthogonal with ``refine="none"`` and ``"rotation"`` only. Components are
+        ordered from the least to the most Gaussian, and the largest weight of each is positive.
     Y : ndarray, shape (n_components, n_samples)
         The components, ``W @ K @ (X - mean)``, or ``W @ X`` if ``whiten=False``.
     n_iter : int
@@ -142,8 +146,12 @@ def otica(
     -----
     For whitened data :math:`x` and an orthogonal :math:`W` with rows :math:`w_i` the solver
     maximises :math:`\sum_i W_2^2(w_i^\top x, \mathcal{N}(0, 1))`. At its optimum the
-    transport maps give way to the functions of the components that tell rotations with the least
-    variance, for a few more steps (see ``refine``).
+    transport maps give way to the score functions of the components, which tell them apart with
+    the least variance, and with ``refine="full"`` the likelihood is maximised over all invertible
+    matrices nearby. Pairs of components that are both nearly Gaussian stay as they are.
+
+    The objective is computed on as many threads as there are cores, or as the environment variable
+    ``OMP_NUM_THREADS`` says; the result does not depend on their number.
 
     If the rotations are still larger than ``tol`` at ``max_iter``, an
     :class:`OTICAConvergenceWarning` says so.
@@ -205,7 +213,7 @@ def unmix(
     compute: str = "low",
     random_state: RandomState = None,
 ) -> Unmixing:
-    """Rotate whitened data to independent components; see `otica` for the parameters."""
+    """Separate whitened data into independent components; see `otica` for the parameters."""
     max_iter = check_options(algorithm, max_iter, tol, refine, compute)
     rng = as_generator(random_state)
     W = _initial_rotation(w_init, len(X))

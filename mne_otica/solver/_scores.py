@@ -112,7 +112,10 @@ def choose_penalties(
         One of `PENALTIES` for each.
     """
     basis = _basis()
+    n_blocks, n_components, _ = blocks.shape
     n_samples = blocks[:, 0].sum()
+    if n_samples < 2 * n_blocks:  # too few to judge by
+        return np.full(n_components, PENALTIES[0])
     halves = [_blurred(blocks[k::2].sum(axis=0), information, n_samples) for k in (0, 1)]
     trend = _trend(halves[0] + halves[1])
     losses = []
