@@ -148,7 +148,7 @@ def compare(title: str, X: NDArray, methods: dict[str, Fit], repeats: int) -> It
 
 
 HELD_OUT_HEADER = """\
-| recording | samples / d² | method | seconds | dependence, fitted half | dependence, held-out half |
+| recording | samples / d² | method | seconds | dependence, fitted half | held-out half |
 |---|---|---|---|---|---|"""
 
 
