@@ -25,6 +25,7 @@ class Measurement:
     passes: int
     dependence: float
     extra_memory: float  # peak, relative to the data in float64
+    W: NDArray  # what was found
 
 
 def _memory(field: str) -> float:
@@ -54,7 +55,7 @@ def _run(fit: Fit, path: Path, connection) -> None:
         fit(X[:4, :2000])  # imports, caches and thread pools are not part of a fit
         (W, passes), seconds, extra = watched(fit, X)
     dependence = residual_dependence(W @ X, W)
-    connection.send(Measurement(seconds, passes, dependence, extra / X.nbytes))
+    connection.send(Measurement(seconds, passes, dependence, extra / X.nbytes, W))
 
 
 ENOUGH_SECONDS = 15  # of fitting: longer runs vary little

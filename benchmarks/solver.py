@@ -2,7 +2,9 @@
 
     python -m benchmarks.solver [--amica] [--quick] [--part PART] [--data FOLDER] [--write]
 
-All methods get the same whitened data and run at their own defaults, each in a fresh process.
+All methods get the same whitened data and run at their own defaults, each in a fresh process. In
+the samples that were fitted, more freedom always leaves less dependence, so the recordings are also
+halved: every other ten seconds are whitened and fitted, and the dependence is measured in the rest.
 """
 
 import argparse
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 from benchmarks.isolated import ENOUGH_SECONDS, Fit, Measurement, measure
 from benchmarks.results import PAGE, show
 from mne_otica import datasets
+from mne_otica.metrics import residual_dependence
 from mne_otica.simulation import mixture
 from mne_otica.solver import unmix
 from mne_otica.solver._whitening import Channels, project
@@ -72,7 +75,8 @@ METHODS: dict[str, Fit] = {
     "Infomax (extended)": fit_infomax,
 }
 REPEATS = 3
-PARTS = ("recordings", "simulations")
+PARTS = ("recordings", "simulations", "halves")
+HALF_SECONDS = 10
 SCALING_METHODS = ("OT-ICA", "FastICA", "Picard (ortho, extended)")
 
 
@@ -91,6 +95,24 @@ def eeglab_recording(folder: Path) -> NDArray[np.float64]:
     """EEGLAB's tutorial recording: all 32 channels, 1-40 Hz."""
     raw = mne.io.read_raw_eeglab(folder / "eeglab_data.set", preload=True)
     return whitened(raw.filter(1, 40).get_data())
+
+
+def eeg_signals(path: Path) -> tuple[NDArray[np.float64], float]:
+    """All EEG channels of a recording, 1-40 Hz, and their sampling rate."""
+    reader = mne.io.read_raw_eeglab if path.suffix == ".set" else mne.io.read_raw_fif
+    raw = reader(path, preload=True).pick("eeg", exclude=[]).filter(1, 40)
+    return raw.get_data(), raw.info["sfreq"]
+
+
+def halves(signals: NDArray, sfreq: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Cut into two parts of every other ten seconds, both whitened as the first demands."""
+    first = np.arange(signals.shape[1]) // int(HALF_SECONDS * sfreq) % 2 == 0
+    whitening = Channels(signals[:, first]).whitening()
+    fitted, held_out = (
+        project(whitening.K, part, whitening.mean, np.float64)
+        for part in (signals[:, first], signals[:, ~first])
+    )
+    return fitted, held_out
 
 
 def simulation(n_channels: int, n_samples: int) -> NDArray[np.float64]:
@@ -124,6 +146,29 @@ def compare(title: str, X: NDArray, methods: dict[str, Fit], repeats: int) -> It
         path = _stored(X, Path(folder))
         for name, fit in methods.items():
             yield row(name, measure(fit, path, repeats))
+    yield ""
+
+
+HELD_OUT_HEADER = """\
+| recording | samples / d² | method | seconds | dependence, fitted half | held-out half |
+|---|---|---|---|---|---|"""
+
+
+def held_out(folder: Path, methods: dict[str, Fit]) -> Iterator[str]:
+    """Yield the lines of a table of the dependence left in what was not fitted."""
+    yield HELD_OUT_HEADER
+    for path in sorted([*folder.glob("*.set"), *folder.glob("*raw.fif*")]):
+        fitted, rest = halves(*eeg_signals(path))
+        density = fitted.shape[1] / len(fitted) ** 2
+        with tempfile.TemporaryDirectory() as place:
+            stored = _stored(fitted, Path(place))
+            for name, fit in methods.items():
+                run = measure(fit, stored)
+                dependence = residual_dependence(run.W @ rest, run.W)
+                yield (
+                    f"| {path.name.split('.')[0]} | {density:.0f} | {name} | {run.seconds:.2f} "
+                    f"| {run.dependence:.3f} | {dependence:.3f} |"
+                )
     yield ""
 
 
@@ -177,6 +222,10 @@ def main() -> None:
     if "recordings" in arguments.part:
         title = "Solver: `python -m benchmarks.solver --amica`"
         show(title, recordings(arguments), arguments.write)
+    if "halves" in arguments.part:
+        methods = METHODS | ({"AMICA": fit_amica} if arguments.amica else {})
+        title = "Solver, held-out halves: `python -m benchmarks.solver --part halves --amica`"
+        show(title, held_out(arguments.data, methods), arguments.write)
     if "simulations" in arguments.part and not arguments.quick:
         title = "Solver, simulations: `python -m benchmarks.solver --part simulations`"
         show(title, simulations(), arguments.write)

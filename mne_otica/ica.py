@@ -288,7 +288,7 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
     whitening = pca / scale[:, np.newaxis] @ ica._pre_whiten(np.eye(len(data)))
     white = project(whitening, data, channels.mean, np.float32)
     unmixing = unmix(white, random_state=rng, **ica.fit_params)
-    maps = (unmixing.W * scale) @ pca  # W is orthogonal, so this is the mixing, transposed
+    maps = (np.linalg.inv(unmixing.W).T * scale) @ pca  # the mixing, transposed
     largest = np.take_along_axis(maps, np.abs(maps).argmax(axis=1)[:, np.newaxis], axis=1)
     # Up to here MNE's fit has scaled an identity.
     ica.unmixing_matrix_[:size, :size] = np.sign(largest) * unmixing.W / scale

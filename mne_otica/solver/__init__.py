@@ -23,9 +23,11 @@ from mne_otica.solver._whitening import Channels, Whitening, chunks, project
 from mne_otica.solver.transport import gaussian_floor, gaussian_targets
 
 ALGORITHMS = ("newton", "riemannian")
+REFINEMENTS = ("auto", "none", "rotation", "full")
 DEFAULT_MAX_ITER = 500
-# From here on every kind of source of the paper gains. Shorter data keep the paper's estimate.
-REFINED_FROM = 10_000
+# Largest correlation among signals that were whitened by their own covariance, in single
+# precision.
+MAX_ROUNDING = 1e-4
 # Largest deviation of the covariance from the identity that passes as whitened: it
 # allows for whitening by a known covariance instead of that of the sample.
 MAX_WHITENESS_ERROR = 0.2
@@ -37,13 +39,13 @@ class OTICAConvergenceWarning(UserWarning):
 
 @dataclass
 class Unmixing:
-    """A rotation that separates whitened data, and how it was reached.
+    """A matrix that separates whitened data, and how it was reached.
 
     Attributes
     ----------
     W : ndarray, shape (n_components, n_components)
-        The rotation. Components are ordered from the least to the most Gaussian, and the
-        largest weight of each is positive.
+        The matrix, with rows of unit length, orthogonal unless refined fully. Components are
+        ordered from the least to the most Gaussian, and the largest weight of each is positive.
     contrast : ndarray, shape (n_components,)
         Squared Wasserstein distance of each component to the Gaussian, less what as many
         Gaussian samples would show: about zero for a component that is mere noise.
@@ -111,9 +113,12 @@ def otica(
     w_init : array-like, shape (n_components, n_components) | None
         Where to start, made orthogonal first. None starts from the principal axes.
     refine : bool | str
-        Whether ``"newton"`` goes on from the optimum of the contrast to the most precise
-        estimate near to it. ``"auto"`` does so with 10 000 samples or more, from where
-        on every kind of source gains. With False, W is the optimum of the contrast.
+        How far ``"newton"`` goes on from the optimum of the contrast to the most precise
+        estimate near to it. ``"none"`` (or False) stops at the optimum, the estimate of the
+        paper. ``"rotation"`` (or True) seeks the best rotation. ``"full"`` seeks the best
+        invertible matrix, which does not take over the error of the sample covariance.
+        ``"auto"`` is ``"full"``, or ``"rotation"`` if ``whiten=False`` and X is white up to
+        chance only: then the covariance is known better than the samples tell it.
     compute : str
         ``"low"`` or ``"high"``: the paper's two budgets of restarts and steps.
         Used by ``"riemannian"`` only.
@@ -129,8 +134,9 @@ def otica(
     K : ndarray, shape (n_components, n_channels) | None
         The whitening matrix, None if ``whiten=False``.
     W : ndarray, shape (n_components, n_components)
-        The orthogonal unmixing of the whitened data. Components are ordered from the least
-        to the most Gaussian, and the largest weight of each is positive.
+        The unmixing of the whitened data, with rows of unit length, so that components have unit
+        variance. It is orthogonal with ``refine="none"`` and ``"rotation"`` only. Components are
+        ordered from the least to the most Gaussian, and the largest weight of each is positive.
     Y : ndarray, shape (n_components, n_samples)
         The components, ``W @ K @ (X - mean)``, or ``W @ X`` if ``whiten=False``.
     n_iter : int
@@ -140,8 +146,12 @@ def otica(
     -----
     For whitened data :math:`x` and an orthogonal :math:`W` with rows :math:`w_i` the solver
     maximises :math:`\sum_i W_2^2(w_i^\top x, \mathcal{N}(0, 1))`. At its optimum the
-    transport maps give way to the functions of the components that tell rotations with the least
-    variance, for a few more steps (see ``refine``).
+    transport maps give way to the score functions of the components, which tell them apart with
+    the least variance, and with ``refine="full"`` the likelihood is maximised over all invertible
+    matrices nearby. Pairs of components that are both nearly Gaussian stay as they are.
+
+    The objective is computed on as many threads as there are cores, or as the environment variable
+    ``OMP_NUM_THREADS`` says; the result does not depend on their number.
 
     If the rotations are still larger than ``tol`` at ``max_iter``, an
     :class:`OTICAConvergenceWarning` says so.
@@ -203,7 +213,7 @@ def unmix(
     compute: str = "low",
     random_state: RandomState = None,
 ) -> Unmixing:
-    """Rotate whitened data to independent components; see `otica` for the parameters."""
+    """Separate whitened data into independent components; see `otica` for the parameters."""
     max_iter = check_options(algorithm, max_iter, tol, refine, compute)
     rng = as_generator(random_state)
     W = _initial_rotation(w_init, len(X))
@@ -213,10 +223,9 @@ def unmix(
     bar = ProgressBar(max_iter, mesg="OT-ICA")
     on_step = partial(bar.update_with_increment_value, 1)
     if algorithm == "newton":
-        if refine == "auto":
-            refine = X.shape[1] >= REFINED_FROM
+        refinement = _chosen_refinement(refine, X)
         solution = _newton.solve(
-            X, W, tol=tol, max_iter=max_iter, refined=refine, rng=rng, on_step=on_step
+            X, W, tol=tol, max_iter=max_iter, refinement=refinement, rng=rng, on_step=on_step
         )
     else:
         start = None if w_init is None else W
@@ -246,7 +255,7 @@ def check_options(
     _check_option("compute", compute, tuple(_riemannian.BUDGETS))
     _validate_type(refine, (bool, str), "refine")
     if isinstance(refine, str):
-        _check_option("refine", refine, ("auto",), extra="when it is a string")
+        _check_option("refine", refine, REFINEMENTS, extra="when it is a string")
     _validate_type(tol, "numeric", "tol")
     if not 0 < tol < np.pi:
         raise ValueError(f"tol must be an angle between 0 and pi, got {tol}; try 3e-3.")
@@ -333,6 +342,20 @@ def _initial_rotation(w_init: ArrayLike | None, size: int) -> NDArray[np.float64
             f"{stretch[0]:.2g}); pass an invertible matrix, or None for the principal axes."
         )
     return left @ right
+
+
+def _chosen_refinement(refine: bool | str, X: NDArray) -> str:
+    """Return how far to refine these data."""
+    if not isinstance(refine, str):
+        return "rotation" if refine else "none"
+    if refine != "auto":
+        return refine
+    # Signals that are white up to chance were whitened by a covariance known from elsewhere. That
+    # is better than what these samples tell, so only the rotation is sought.
+    covariance = sum(X[:, chunk] @ X[:, chunk].T for chunk in chunks(X))
+    std = np.sqrt(np.diag(covariance))
+    error = np.abs(covariance / np.outer(std, std) - np.eye(len(X))).max()
+    return "full" if error < MAX_ROUNDING else "rotation"
 
 
 def _in_order(solution: Solution, n_samples: int) -> Unmixing:

@@ -25,23 +25,25 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from mne_otica.solver._lbfgs import Memory
 from mne_otica.solver._objective import Evaluation, Objective
 from mne_otica.solver._optima import WORTHWHILE, escape
-from mne_otica.solver._refinement import refine
+from mne_otica.solver._refinement import refine_fully, refine_rotation
 from mne_otica.solver._rotations import nearest_rotation, rotation
 from mne_otica.solver._solution import Solution
 
 # Pairs of nearly Gaussian components have next to no curvature. This floor keeps their steps,
 # which are mostly noise, from growing out of proportion.
 MIN_CURVATURE = 0.05
-MEMORY = 10  # pairs of steps and gradients that L-BFGS remembers
 LONGEST_STEP = 0.7  # radians; rotations by more than 45 degrees only relabel components
 SUFFICIENT_DECREASE = 1e-4
 MAX_HALVINGS = 6
 # Nearly Gaussian components can be turned for ever by angles that change nothing: stop when this
-# many iterations together lower the objective by less than this.
+# many iterations together lower the objective by less than this, or by less than this share of what
+# turning d (d - 1) / 2 planes gains on N samples by chance, about d² / 4 N.
 PLATEAU_ITER = 10
 PLATEAU_DROP = 5e-4
+PLATEAU_SHARE = 0.02
 MAX_SEARCH_ITER = 200
 # Leaps are made while they turn a component by more than this (a cosine) and gain more than that.
 FAR = 0.76
@@ -51,33 +53,13 @@ SCOUTED_FROM = 3
 MIN_SCOUT_SAMPLES = 10_000
 SCOUT_SAMPLES_PER_COMPONENT = 50
 MIN_VARIANCE = 0.1  # of a direction among the samples of a scout, to be made one
+# Where there are this many times more samples again, and a refinement follows on all of them, the
+# optimum is sought on a part of that many times the samples of the scout.
+MIDDLE_FACTOR = 4
+MIDDLE_FROM = 2
 # What is polished later, on all samples and components, need not be found exactly.
 SCOUT_TOL_FACTOR = 10
 SEARCH_TOL_FACTOR = 3
-
-
-class _Memory:
-    """The recent past of an L-BFGS run, and the directions it suggests."""
-
-    def __init__(self) -> None:
-        self.pairs: list[tuple[NDArray, NDArray, float]] = []
-
-    def add(self, step: NDArray, change: NDArray) -> None:
-        curvature = step @ change
-        if curvature > 1e-10 * np.linalg.norm(step) * np.linalg.norm(change):
-            self.pairs = [*self.pairs[1 - MEMORY :], (step, change, 1 / curvature)]
-
-    def direction(self, gradient: NDArray, curvature: NDArray) -> NDArray:
-        """Return minus the approximate inverse Hessian times the gradient."""
-        q = gradient.copy()
-        weights = []
-        for step, change, rho in reversed(self.pairs):
-            weights.append(rho * (step @ q))
-            q -= weights[-1] * change
-        q /= curvature
-        for (step, change, rho), weight in zip(self.pairs, reversed(weights), strict=True):
-            q += (weight - rho * (change @ q)) * step
-        return -q
 
 
 def minimise(
@@ -96,16 +78,17 @@ def minimise(
     """
     planes = np.triu_indices(len(W), 1)
     W, here, n_iter = _leap(objective, W, max_iter, on_step)
-    memory = _Memory()
+    memory = Memory()
     values = [here.value]
+    plateau = max(PLATEAU_DROP, PLATEAU_SHARE * len(W) ** 2 / (4 * objective.X.shape[1]))
     size, converged = np.pi / 2, len(W) == 1  # leaps may turn as far
     while n_iter < max_iter and not converged:
         gradient = here.gradient[planes]
         excess = here.slope - here.correlation
         curvature = np.maximum(excess[planes[0]] + excess[planes[1]], MIN_CURVATURE)
-        step = memory.direction(gradient, curvature)
+        step = memory.direction(gradient, partial(np.multiply, 1 / curvature))
         if step @ gradient >= 0:
-            memory, step = _Memory(), -gradient / curvature
+            memory, step = Memory(), -gradient / curvature
         step *= min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
         for _ in range(MAX_HALVINGS):
             size = np.abs(step).max()
@@ -118,13 +101,13 @@ def minimise(
             # The empirical objective is piecewise smooth: where even a short step along the
             # preconditioned gradient gains nothing, the optimum is found to its grain.
             converged = not memory.pairs
-            memory = _Memory()
+            memory = Memory()
             continue
         n_iter += 1
         memory.add(step, there.gradient[planes] - gradient)
         W, here = W_next, there
         values = [*values[-PLATEAU_ITER:], here.value]
-        on_plateau = len(values) > PLATEAU_ITER and values[0] - values[-1] < PLATEAU_DROP
+        on_plateau = len(values) > PLATEAU_ITER and values[0] - values[-1] < plateau
         converged = size < tol or on_plateau
         on_step()
     return Solution(W, here.correlation, n_iter, objective.n_evaluations, size, converged)
@@ -157,24 +140,34 @@ def solve(
     *,
     tol: float,
     max_iter: int,
-    refined: bool,
+    refinement: str,
     rng: np.random.Generator,
     on_step: Callable[[], None],
 ) -> Solution:
     """Find the rotation that unmixes whitened data.
 
-    With many samples, a scout descends on a few of them first.
+    With many samples, a scout descends on a few of them first, and the optimum is sought on some.
     """
     fit = _Fit(max_iter, on_step, rng)
     X = np.asarray(X, dtype=np.float32)
     n_scout = max(MIN_SCOUT_SAMPLES, SCOUT_SAMPLES_PER_COMPONENT * len(X))
+    n_middle = MIDDLE_FACTOR * n_scout
     if X.shape[1] >= SCOUTED_FROM * n_scout:
-        columns = np.sort(rng.choice(X.shape[1], n_scout, replace=False))
-        W = fit.descend(_whitened(X[:, columns]), W, SCOUT_TOL_FACTOR * tol).W
-    solution = fit.descend_and_escape(X, W, tol)
-    if refined and len(X) > 1:
-        solution = fit.refine(X, solution, tol)
+        W = fit.descend(_some(X, n_scout, rng), W, SCOUT_TOL_FACTOR * tol).W
+    if X.shape[1] >= MIDDLE_FROM * n_middle and refinement != "none":
+        W = fit.descend_and_escape(_some(X, n_middle, rng), W, tol).W
+        # What is rare may be missing among them.
+        solution = fit.descend(X, W, SCOUT_TOL_FACTOR * tol)
+    else:
+        solution = fit.descend_and_escape(X, W, tol)
+    if refinement != "none" and len(X) > 1:
+        solution = fit.refine(X, solution, tol, fully=refinement == "full")
     return replace(solution, n_iter=fit.n_iter, n_evaluations=fit.n_evaluations)
+
+
+def _some(X: NDArray[np.float32], n_samples: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Draw samples, and make them white."""
+    return _whitened(X[:, np.sort(rng.choice(X.shape[1], n_samples, replace=False))])
 
 
 def _whitened(X: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -225,10 +218,12 @@ class _Fit:
                 break
         return best
 
-    def refine(self, X: NDArray[np.float32], solution: Solution, tol: float) -> Solution:
+    def refine(
+        self, X: NDArray[np.float32], solution: Solution, tol: float, fully: bool
+    ) -> Solution:
         """Go from the optimum of the contrast to the most precise estimate near to it."""
         objective = Objective(X)
-        W = refine(objective, solution.W, tol)
+        W = (refine_fully if fully else refine_rotation)(objective, solution.W, tol)
         correlation = objective(W).correlation
         self.n_evaluations += objective.n_evaluations
         return replace(solution, W=W, correlation=correlation)

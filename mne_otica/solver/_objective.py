@@ -1,14 +1,21 @@
 """The function that the quasi-Newton solver minimises, and its derivatives."""
 
-from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.solver.transport import N_BINS, bin_counts, bin_index, targets_and_slopes
+from mne_otica.solver._scores import MERGE, N_MERGED
+from mne_otica.solver._threads import in_threads
+from mne_otica.solver.transport import bin_counts, bin_index, targets_and_slopes
 
-CHUNK_BYTES = 4 * 2**20  # columns are handled in pieces that stay in the cache
+N_BLOCKS = 16  # in which a recording is judged by itself
+# Columns are handled in pieces that stay in the cache, an even number of them for two cores. They
+# do not depend on the number of threads, and neither do sums over them, to the last bit.
+CHUNK_BYTES = 2 * 2**20
+MIN_CHUNK = 8192  # samples: fewer would not be worth the bins that are filled
+MIN_THREADED = 2**16  # numbers: with fewer, threads would cost more than they gain
 
 
 class Evaluation(NamedTuple):
@@ -48,9 +55,7 @@ class Objective:
         # Buffers are kept: allocating them anew in each call would take a third of its time.
         self._Y = np.empty_like(X)
         self._index = np.empty(X.shape, dtype=np.uint16)
-        n_rows, n_samples = X.shape
-        size = min(max(CHUNK_BYTES // (4 * n_rows), 1), n_samples)
-        self._work = np.empty((n_rows, size), dtype=np.float32)
+        self._chunks = _chunks(*X.shape)
 
     def __call__(self, W: NDArray[np.float64]) -> Evaluation:
         """Evaluate the objective and its derivatives at W."""
@@ -61,10 +66,27 @@ class Objective:
         """Unmix the data, and count the samples of each component in each bin."""
         self.n_evaluations += 1
         W = W.astype(np.float32)
-        counts = np.zeros((len(W), N_BINS), dtype=np.int64)
-        for chunk, work in self._chunks():
+
+        def count(chunk: slice) -> NDArray[np.int64]:
             Y = np.matmul(W, self.X[:, chunk], out=self._Y[:, chunk])
-            counts += bin_counts(bin_index(Y, work=work, out=self._index[:, chunk]))
+            return bin_counts(bin_index(Y, out=self._index[:, chunk]))
+
+        return sum(in_threads(count, self._chunks))
+
+    def block_counts(self) -> NDArray[np.int64]:
+        """Count successive blocks of samples of the components that were counted last.
+
+        Returns
+        -------
+        counts : ndarray, shape (N_BLOCKS, n_components, N_MERGED)
+            In merged bins.
+        """
+        n_rows, n_samples = self.X.shape
+        counts = np.empty((N_BLOCKS, n_rows, N_MERGED), dtype=np.int64)
+        first = N_MERGED * (np.arange(n_samples) * N_BLOCKS // n_samples)
+        for row, index in enumerate(self._index):
+            together = np.bincount(first + index // MERGE, minlength=N_BLOCKS * N_MERGED)
+            counts[:, row] = together.reshape(N_BLOCKS, N_MERGED)
         return counts
 
     def cross_moments(self, tables: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -75,17 +97,22 @@ class Objective:
         tables : ndarray, shape (n_components, N_BINS)
             The function f_i of each component, by its value in each bin.
         """
-        n_rows, n_samples = self.X.shape
-        moments = np.zeros((n_rows, n_rows))
-        for chunk, mapped in self._chunks():
-            for row in range(n_rows):
-                np.take(tables[row], self._index[row, chunk], out=mapped[row], mode="clip")
-            moments += mapped @ self._Y[:, chunk].T
-        return moments / n_samples
 
-    def _chunks(self) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-        """Cut the samples into chunks, and hand out the buffer for each."""
-        n_samples, size = self.X.shape[1], self._work.shape[1]
-        for start in range(0, n_samples, size):
-            stop = min(start + size, n_samples)
-            yield slice(start, stop), self._work[:, : stop - start]
+        def moments(chunk: slice) -> NDArray[np.float32]:
+            mapped = np.empty(self._Y[:, chunk].shape, dtype=np.float32)
+            for row, index in enumerate(self._index[:, chunk]):
+                np.take(tables[row], index, out=mapped[row], mode="clip")
+            return mapped @ self._Y[:, chunk].T
+
+        total = np.zeros((len(self.X), len(self.X)))
+        for part in in_threads(moments, self._chunks):
+            total += part
+        return total / self.X.shape[1]
+
+
+def _chunks(n_rows: int, n_samples: int) -> list[slice]:
+    """Cut the samples into pieces of about the same size."""
+    size = max(CHUNK_BYTES // (4 * n_rows), MIN_CHUNK)
+    n_chunks = 2 * -(-n_samples // (2 * size)) if n_rows * n_samples > MIN_THREADED else 1
+    edges = np.linspace(0, n_samples, n_chunks + 1).astype(int).tolist()
+    return [slice(*pair) for pair in pairwise(edges)]

@@ -37,6 +37,7 @@ N_GRID_SAMPLES = 2_000  # enough to propose a rotation, which more samples then 
 N_SAMPLES = 10_000
 N_CUMULANT_STARTS = 4
 N_CUMULANT_STEPS = 60
+MIN_PATIENCE, MAX_PATIENCE = 3, 8  # searches in vain before the weak block is left as it is
 SHAKE = 0.1  # noise added to a start that failed
 
 # Descends from a rotation of some whitened data: (data, start) -> (rotation, C of its rows).
@@ -139,7 +140,7 @@ def _resolve_weak(
         n_flat = np.count_nonzero(contrast < LOOKS_GAUSSIAN)
         n_weak = np.count_nonzero(contrast < MAY_BE_A_MIXTURE)
         # A first success shows that there is structure to find: be more patient after it.
-        patience = np.clip(n_flat, 3, MAX_BLOCK) * (3 if succeeded else 1)
+        patience = np.clip(n_flat, MIN_PATIENCE, MAX_PATIENCE) * (3 if succeeded else 1)
         if n_weak < 2 or failures >= patience:
             return W if succeeded else None
         # After a failure let the next components in, try skewness at times, shake the start.

@@ -1,57 +1,53 @@
 """The most precise estimate near an optimum of the contrast.
 
-Near independence every method solves an equation of one kind: for all pairs, the skew part of
-the mean of f_i(y_i) y_j vanishes. The contrast takes the transport maps for f. They find the
-sources, but any other f has its zero at the same place, and differs in the scatter that a finite
-sample leaves. With f orthogonal to y and scaled such that E[f²] = E[f'], the angle of two
-components has the variance 1 / (N (e_i + e_j)), where
+Near independence every method solves an equation of one kind: the mean of ψ_i(y_i) y_j vanishes for
+all pairs. The contrast takes the transport maps for ψ. They find the sources, but any other ψ has
+its zero at the same place, and differs in the scatter that a finite sample leaves. It is smallest
+for the score functions of the components, which `_scores` fits to them.
 
-    e = E[f'(y)]² / E[f(y)²]
+Among rotations, one equation is left for each pair, and with the scores the angle of two components
+has the variance 1 / (N (e_i + e_j)), where 1 + e = E[ψ²].
 
-is the efficiency of f. The largest e belongs to the score function of the density, and no estimate
-on the orthogonal group is more precise. Among the sums of given smooth functions b the largest e
-is that of ``f = c·b, c = E[b bᵀ]⁻¹ E[b']``, which needs no density and no derivative of one, and
-stays finite where the density has an edge.
+Whitening with the covariance of a sample takes over its error, though, which a rotation can only
+share out. All invertible matrices together do not pay this price. For components with the
+densities f_i, the mean negative log-likelihood of a sample is
 
-The functions are cubic splines. Splines that follow the noise of a sample look more efficient
-than they are, by an amount that can be told from the sample. So they are made as smooth as is best
-after taking it off, and a component for which they are not better than its transport map by as
-much again keeps the map. All means come from the counts of the samples in bins: a step costs
-one pass over the data.
+    L(W) = Σ_i E[-log f_i(y_i)] - log|det W|,    y = W x,
+
+and for W → (I + S) W with zeros on the diagonal of S, rows scaled back to unit length, it has the
+gradient E[ψ_i(y_i) y_j]. Near independence its Hessian joins S_ij and S_ji only, by
+[[1 + e_i, 1], [1, 1 + e_j]]. Limited-memory BFGS starts from there and back-tracks on L itself, so
+no step makes L larger. Then the scores are fitted again, a few times.
 """
-
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline
 
+from mne_otica.solver._lbfgs import Memory
 from mne_otica.solver._objective import Objective
 from mne_otica.solver._rotations import rotation
-from mne_otica.solver.transport import (
-    N_BINS,
-    bin_centres,
-    bin_density,
-    bin_positions,
-    targets_and_slopes,
-)
+from mne_otica.solver._scores import Scores, choose_penalties, fit_scores
 
-# Each step has the functions of the components that the last one found. Independent sources take
-# two or three; recordings are not so simple, and each step leaves them a little less dependent.
-MAX_STEPS = 6
-# Two nearly Gaussian components do not tell their angle: do not turn them by noise.
-MIN_EFFICIENCY = 0.05
-LONGEST_STEP = 0.1  # radians: this is not a search
-SPLINE_DEGREE = 3
-# Weights of the squared third differences of the coefficients, for one sample. The largest
-# leave a function like tanh and its square.
-PENALTIES = (0, 1, 10, 1e2, 1e3, 1e4, 1e5)
-RIDGE = 1e-9  # of functions whose power is of the order of one, where they have any
-MIN_POWER = 1e-3  # of what a map has beside a straight line; samples of noise show as much
+# Independent sources take two or three fits of the scores; recordings are not so simple, and each
+# fit leaves them a little less dependent.
+MAX_ROTATIONS = 6
+MAX_FITS = 10
+MAX_STEPS = 10  # with the same scores
+MAX_HALVINGS = 6
+SUFFICIENT_DECREASE = 1e-4
+LONGEST_ROTATION = 0.1  # radians: this is not a search
+LONGEST_STEP = 0.3
+# Two nearly Gaussian components do not tell their angle, nor more of their correlation than the
+# covariance of the sample: pairs whose angle has a larger standard error are left alone,
+# whatever it is those with a larger e_i + e_j are not.
+MAX_ERROR = 0.022  # radians, for independent samples; those of recordings are a few times fewer
+NOT_GAUSSIAN = 0.2
 
 
-def refine(objective: Objective, W: NDArray[np.float64], tol: float) -> NDArray[np.float64]:
-    """Take Newton steps with the most efficient functions, from an optimum of the contrast.
+def refine_rotation(
+    objective: Objective, W: NDArray[np.float64], tol: float
+) -> NDArray[np.float64]:
+    """Take Newton steps with the scores of the components, from an optimum of the contrast.
 
     Parameters
     ----------
@@ -68,93 +64,122 @@ def refine(objective: Objective, W: NDArray[np.float64], tol: float) -> NDArray[
         The refined rotation.
     """
     planes = np.triu_indices(len(W), 1)
-    for _ in range(MAX_STEPS):
-        tables, efficiency = efficient_functions(objective.counts(W))
-        moments = objective.cross_moments(tables.astype(np.float32))
-        curvature = efficiency[planes[0]] + efficiency[planes[1]]
-        curvature = np.maximum(curvature, MIN_EFFICIENCY)
+    floor = _least_excess(objective)
+    counts, information = objective.counts(W), np.ones(len(W))
+    penalties = choose_penalties(objective.block_counts(), information)
+    for _ in range(MAX_ROTATIONS):
+        scores = fit_scores(counts, penalties, information)
+        information = scores.information
+        moments = objective.cross_moments(scores.tables.astype(np.float32))
+        curvature = np.maximum(_excess(scores)[planes], floor)
         angles = (moments.T - moments)[planes] / curvature
         size = np.abs(angles).max(initial=1e-300)
-        W = rotation(min(1, LONGEST_STEP / size) * angles, planes) @ W
+        W = rotation(min(1, LONGEST_ROTATION / size) * angles, planes) @ W
         if size < tol:
+            break
+        counts = objective.counts(W)
+    return W
+
+
+def refine_fully(objective: Objective, W: NDArray[np.float64], tol: float) -> NDArray[np.float64]:
+    """Go from a rotation to the most likely matrix near to it.
+
+    Parameters
+    ----------
+    objective : Objective
+        Holds the whitened data.
+    W : ndarray, shape (n_components, n_components)
+        The rotation.
+    tol : float
+        Stop when no component gets more of another than this.
+
+    Returns
+    -------
+    W : ndarray, shape (n_components, n_components)
+        The matrix, with rows of unit length.
+    """
+    counts, information = objective.counts(W), np.ones(len(W))
+    penalties = choose_penalties(objective.block_counts(), information)
+    for _ in range(MAX_FITS):
+        scores = fit_scores(counts, penalties, information)
+        information = scores.information
+        before = W
+        W, counts = _descend(objective, W, counts, scores, tol)
+        if np.abs(np.linalg.solve(before.T, W.T) - np.eye(len(W))).max() < tol:
             break
     return W
 
 
-def efficient_functions(
+def _descend(
+    objective: Objective,
+    W: NDArray[np.float64],
     counts: NDArray[np.int64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the function of each component that tells rotations most precisely.
-
-    Parameters
-    ----------
-    counts : ndarray, shape (n_components, N_BINS)
-        Samples of each component in each bin, of about unit variance.
-
-    Returns
-    -------
-    tables : ndarray, shape (n_components, N_BINS)
-        The function in each bin, orthogonal to a constant and to the component itself.
-    efficiency : ndarray, shape (n_components,)
-        Its efficiency, which is also its power and its mean slope.
-    """
-    n_samples = int(counts[0].sum())
-    maps, map_slopes = targets_and_slopes(counts)
-    y = bin_centres()
-    tables, efficiency = np.empty(counts.shape), np.empty(len(counts))
-    for row, weights in enumerate(counts / n_samples):
-        correlation = (maps[row] * y) @ weights
-        table, slope = maps[row] - correlation * y, map_slopes[row] - correlation
-        scale = slope / max(table**2 @ weights, MIN_POWER)
-        tables[row], efficiency[row] = scale * table, scale * slope
-        spline, gain, doubt = _efficient_spline(weights, n_samples)
-        if gain - doubt > efficiency[row]:
-            tables[row], efficiency[row] = spline, gain
-    return tables, efficiency
-
-
-def _efficient_spline(
-    weights: NDArray[np.float64], n_samples: int
-) -> tuple[NDArray[np.float64], float, float]:
-    """Return the spline that tells rotations best, its efficiency, and what noise feigned of it."""
-    seen = weights > 0
-    splines, slopes, roughness = _splines(_n_splines(n_samples))
-    splines, slopes, weights = splines[:, seen], slopes[:, seen], weights[seen]
-    y = bin_centres()[seen]
-    trivial = np.stack([np.ones(len(y)), y])
-    trend = np.linalg.solve((trivial * weights) @ trivial.T, (trivial * weights) @ splines.T)
-    functions = splines - trend.T @ trivial
-    deviations = slopes - functions * y  # a sample's part in the mean slopes
-    mean_slopes = slopes @ weights - trend[1]
-    deviations -= (deviations @ weights)[:, np.newaxis]
-    noise = (deviations * weights) @ deviations.T / n_samples
-    products = (functions * weights) @ functions.T
-    penalised = products + np.multiply.outer(np.divide(PENALTIES, n_samples), roughness)
-    # Splines where there is no sample, and their sum, which is constant, get no weight.
-    inverses = np.linalg.inv(penalised + RIDGE * np.eye(len(products)))
-    coefficients = inverses @ mean_slopes
-    doubts = np.sum(inverses * noise, axis=(1, 2))
-    gains = np.maximum(0, coefficients @ mean_slopes - doubts)
-    powers = np.sum(coefficients @ products * coefficients, axis=1)
-    scales = gains / np.maximum(powers, 1e-300)  # two values leave no function but a line
-    best = np.argmax(scales * gains)
-    spline = np.zeros(N_BINS)
-    spline[seen] = scales[best] * coefficients[best] @ functions
-    return spline, scales[best] * gains[best], doubts[best]
+    scores: Scores,
+    tol: float,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Minimise L for given scores; W is what was counted last, and its counts are given."""
+    tables = scores.tables.astype(np.float32)
+    least = _least_excess(objective)
+    told = _excess(scores) >= least
+    np.fill_diagonal(told, False)
+    value, gradient = _value(W, counts, scores), told * _gradient(objective, W, tables)
+    memory = Memory()
+    for _ in range(MAX_STEPS):
+        step = memory.direction(gradient, lambda g: _precondition(g, scores.information))
+        if np.vdot(step, gradient) >= 0:
+            memory, step = Memory(), -_precondition(gradient, scores.information)
+        step *= min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
+        for _ in range(MAX_HALVINGS):
+            W_next = _unit_rows(W + step @ W)
+            counts_next = objective.counts(W_next)
+            value_next = _value(W_next, counts_next, scores)
+            if value_next <= value + SUFFICIENT_DECREASE * np.vdot(step, gradient):
+                break
+            step = step / 2
+        else:  # the optimum is found to the grain of the bins
+            return W, objective.counts(W)
+        gradient_next = told * _gradient(objective, W_next, tables)
+        memory.add(step, gradient_next - gradient)
+        W, counts, value, gradient = W_next, counts_next, value_next, gradient_next
+        if np.abs(step).max() < tol:
+            break
+    return W, counts
 
 
-def _n_splines(n_samples: int) -> int:
-    """Return how many splines the samples can tell apart: 24 for 10 000, 60 for a million."""
-    return max(8, round(24 * (n_samples / 10_000) ** 0.2))
+def _least_excess(objective: Objective) -> float:
+    """Return the e_i + e_j from which on the samples tell the angle of a pair."""
+    return min(1 / (MAX_ERROR**2 * objective.X.shape[1]), NOT_GAUSSIAN)
 
 
-@lru_cache(maxsize=4)
-def _splines(n_splines: int) -> tuple[NDArray[np.float64], ...]:
-    """Return splines that are equally spaced over the bins, their slopes, and a penalty."""
-    edge = [-1.0] * SPLINE_DEGREE
-    knots = np.linspace(-1, 1, n_splines - SPLINE_DEGREE + 1)
-    knots = np.concatenate([edge, knots, np.negative(edge)])
-    spline = BSpline(knots, np.eye(n_splines), SPLINE_DEGREE)
-    u = bin_positions()
-    differences = np.diff(np.eye(n_splines), 3, axis=0)
-    return spline(u).T, spline.derivative()(u).T * bin_density(), differences.T @ differences
+def _excess(scores: Scores) -> NDArray[np.float64]:
+    """Return e_i + e_j of each pair."""
+    excess = scores.information - 1
+    return excess + excess[:, np.newaxis]
+
+
+def _value(W: NDArray[np.float64], counts: NDArray[np.int64], scores: Scores) -> float:
+    mean = np.vdot(counts, scores.potentials) / counts[0].sum()
+    return float(mean - np.linalg.slogdet(W).logabsdet)
+
+
+def _gradient(
+    objective: Objective, W: NDArray[np.float64], tables: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Return the gradient of L at the matrix that was counted last."""
+    moments = objective.cross_moments(tables)
+    # Rows are scaled back to unit length, which takes part of the step away again.
+    return moments - (np.diag(moments) - 1)[:, np.newaxis] * (W @ W.T)
+
+
+def _precondition(
+    gradient: NDArray[np.float64], information: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Multiply by the inverse of the Hessian at independence, pair by pair."""
+    determinants = np.outer(information, information) - 1
+    step = np.zeros(gradient.shape)  # pairs that are left alone have no gradient
+    numerators = information * gradient - gradient.T
+    return np.divide(numerators, determinants, out=step, where=numerators != 0)
+
+
+def _unit_rows(W: NDArray[np.float64]) -> NDArray[np.float64]:
+    return W / np.linalg.norm(W, axis=1, keepdims=True)

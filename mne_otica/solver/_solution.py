@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 class Solution:
     """Where an algorithm stopped."""
 
-    W: NDArray[np.float64]  # orthogonal, acts on the whitened data
+    W: NDArray[np.float64]  # acts on the whitened data, rows of unit length
     correlation: NDArray[np.float64]  # C of each component, see `transport`
     n_iter: int
     n_evaluations: int  # passes over the data, or over a part of it

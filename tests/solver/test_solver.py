@@ -1,4 +1,5 @@
 import logging
+from inspect import signature
 
 import mne
 import numpy as np
@@ -22,6 +23,7 @@ OPTIMUM = {
     "chi_square": (0.042, 0.082, 0.126),
     "exponential": (0.042, 0.082, 0.126),
 }
+TOL = signature(otica).parameters["tol"].default
 PAPER_MIXING = np.array(
     [
         [1.058, 1.520, -0.249, 1.012],
@@ -106,12 +108,15 @@ def test_validation_mixture_of_the_paper():
     assert np.mean(errors) <= 0.016
 
 
-def test_shapes_and_identities():
+@pytest.mark.parametrize("refine", ["none", "rotation", "full"])
+def test_shapes_and_identities(refine):
     X = laplace_mixture().X + 3
-    K, W, Y, n_iter = otica(X, return_n_iter=True)
+    K, W, Y, n_iter = otica(X, refine=refine, return_n_iter=True)
     centred = X - X.mean(axis=1, keepdims=True)
     assert_allclose(np.cov(K @ X, bias=True), np.eye(4), atol=1e-10)
-    assert_allclose(W @ W.T, np.eye(4), atol=1e-10)
+    assert_allclose(Y.var(axis=1), 1, atol=1e-10)
+    assert_allclose(np.linalg.norm(W, axis=1), 1, atol=1e-10)
+    assert np.allclose(W @ W.T, np.eye(4), atol=1e-10) == (refine != "full")
     assert_allclose(Y, W @ K @ centred, atol=1e-10)
     assert W.dtype == Y.dtype == np.float64
     assert n_iter >= 1
@@ -134,8 +139,20 @@ def test_order_and_signs_follow_the_rule():
     assert np.all(np.take_along_axis(W, np.abs(W).argmax(1)[:, None], 1) > 0)
 
 
+def assert_same_components(Y, others):
+    """Check that one set is the other, up to order, signs and where a descent stops.
+
+    The solver stops when it would add less than ``tol`` of one component to another, so of two
+    runs on the same data each may be about that far from the optimum.
+    """
+    shares = np.abs(others @ np.linalg.pinv(Y))
+    order = shares.argmax(axis=0)
+    assert_allclose(shares[order], np.eye(len(Y)), atol=4 * TOL)
+
+
+@pytest.mark.parametrize("refine", ["none", "rotation", "full"])
 @pytest.mark.parametrize("transform", ["permute", "scale", "rotate"])
-def test_equivariance(transform):
+def test_equivariance(transform, refine):
     """Other units, another order or another basis of the channels: the same components."""
     X = simulation.mixture("continuous", 5, 5000).X
     matrix = {
@@ -143,16 +160,19 @@ def test_equivariance(transform):
         "scale": np.diag([1e-6, 1, 1e6, -3, 1e-12]),
         "rotate": ortho_group.rvs(5, random_state=0),
     }[transform]
-    Y, transformed = otica(X)[2], otica(matrix @ X)[2]
-    correlation = np.abs(Y @ transformed.T) / X.shape[1]
-    assert_allclose(correlation, np.eye(5), atol=0.02)
+    assert_same_components(otica(X, refine=refine)[2], otica(matrix @ X, refine=refine)[2])
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e-6, 1e12])
-def test_scale_and_offset_do_not_matter(scale):
+def test_scale_does_not_matter(scale):
     X = laplace_mixture().X
-    assert_allclose(otica(scale * X)[2], otica(X)[2], atol=1e-6)
-    assert_allclose(otica(X + 1e4)[2], otica(X)[2], atol=1e-5)
+    assert_same_components(otica(X)[2], otica(scale * X)[2])
+
+
+def test_offset_does_not_matter():
+    """What is left of it after centring is rounding, which turns the descent by a little."""
+    X = laplace_mixture().X
+    assert_same_components(otica(X)[2], otica(X + 1e4)[2])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int16, np.float16, ">f8"])
@@ -212,7 +232,7 @@ def test_real_recording_after_average_reference():
     with pytest.warns(RuntimeWarning, match="59 channels but only rank 58"):
         K, W, Y = otica(X)
     assert W.shape == (58, 58)
-    assert_allclose(Y @ Y.T / Y.shape[1], np.eye(58), atol=1e-6)
+    assert_allclose(Y.var(axis=1), 1, atol=1e-6)
 
 
 def test_one_component_is_returned_with_a_warning():
