@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -136,6 +136,49 @@ def unit_rows(matrix: NDArray) -> NDArray:
     return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
 
 
+@dataclass(frozen=True)
+class Matches:
+    """The components of refits that are most like those of the ICA.
+
+    Attributes
+    ----------
+    correlations : ndarray, shape (n_fits, n_components)
+        Absolute correlation of the components over the recording.
+    map_correlations : ndarray, shape (n_fits, n_components)
+        Absolute correlation of their maps over the channels.
+    maps : ndarray, shape (n_fits, n_components, n_channels)
+        Their maps, with sign and length of those of the ICA.
+    """
+
+    correlations: NDArray[np.float64]
+    map_correlations: NDArray[np.float64]
+    maps: NDArray[np.float64]
+
+
+def match(recording: Recording, ica: ICA, fits: Iterable[Refit]) -> Matches:
+    """Find the component of each refit that is most like each component of the ICA."""
+    to_channels = recording.colouring.T @ ica.pca_components_[: ica.n_components_]
+    own = ica.get_components().T
+    correlations, map_correlations, maps = [], [], []
+    for fit in fits:
+        cosines = recording.unmixing @ fit.unmixing.T
+        best = np.abs(cosines).argmax(axis=1)
+        found = np.linalg.inv(fit.unmixing).T[best] @ to_channels
+        found *= np.linalg.norm(own, axis=1, keepdims=True) / np.linalg.norm(
+            found, axis=1, keepdims=True
+        )
+        cosines = cosines[np.arange(len(best)), best]
+        correlations.append(np.abs(cosines))
+        maps.append(np.sign(cosines)[:, np.newaxis] * found)
+        map_correlations.append(_row_correlations(own, found))
+    return Matches(np.array(correlations), np.array(map_correlations), np.array(maps))
+
+
+def _row_correlations(one: NDArray, other: NDArray) -> NDArray[np.float64]:
+    one, other = (unit_rows(x - x.mean(axis=1, keepdims=True)) for x in (one, other))
+    return np.abs(np.sum(one * other, axis=1))
+
+
 def refits(
     recording: Recording,
     ica: ICA,
@@ -191,7 +234,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _one_blas_thread() -> AbstractContextManager:
-    """Sums in another order round differently: the same number of threads for any n_jobs."""
+    """Use the same number of threads for any n_jobs: sums in another order round differently."""
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:
