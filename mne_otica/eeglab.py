@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
     from mne.preprocessing import ICA
 
-    from mne_otica.stability import Stability
+    from mne_otica.trust import Stability
 
 __all__ = ["export_ica_eeglab", "read_ica_eeglab"]
 

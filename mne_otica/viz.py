@@ -13,6 +13,7 @@ from scipy.stats import kurtosis
 from mne_otica import evaluation
 from mne_otica._checks import _validate_number, _validate_type
 from mne_otica._docs import fill_doc
+from mne_otica._viz_stability import plot_stability
 from mne_otica._windows import spectrum_without
 from mne_otica.cleaning import Cleaned
 
@@ -27,6 +28,7 @@ __all__ = [
     "plot_cleaned",
     "plot_component",
     "plot_reduction",
+    "plot_stability",
 ]
 
 # Line styles tell before and after apart where colours do not.

@@ -33,7 +33,6 @@ MIN_BLOCKS = 2
 # Median ratio of variances between a recording and the one that the ICA was fitted on, above
 # which it is another one. Spans left out of the fit change few directions, another head all.
 ANOTHER_RECORDING = 2.0
-QUANTILES = {"median": 0.5, "low": 0.1}  # over refits, of the correlations that the index is from
 SMALLEST_ERROR = 1e-3  # of a squared correlation: what is better than this makes no difference
 
 
@@ -51,6 +50,8 @@ class Stability:
     matches : ndarray, shape (n_fits, n_components)
         Absolute correlation, over the whole recording, of each component with the component of
         the refit that is most like it.
+    map_matches : ndarray, shape (n_fits, n_components)
+        Absolute correlation of the maps of these components over the channels.
     maps : ndarray, shape (n_fits, n_components, n_channels)
         Maps of these components of the refits, with the sign and the length of the map of the ICA
         (:meth:`mne.preprocessing.ICA.get_components`).
@@ -73,6 +74,7 @@ class Stability:
     index: NDArray[np.float64]
     correlation: NDArray[np.float64]
     matches: NDArray[np.float64] = field(repr=False)
+    map_matches: NDArray[np.float64] = field(repr=False)
     maps: NDArray[np.float64] = field(repr=False)
     spread: NDArray[np.float64] = field(repr=False)
     converged: NDArray[np.bool_] = field(repr=False)
@@ -196,7 +198,7 @@ class Stability:
         figure : instance of Figure
             The figure.
         """
-        from mne_otica._viz_stability import plot_stability
+        from mne_otica.viz import plot_stability
 
         return plot_stability(self, components=components, show=show)
 
@@ -246,10 +248,12 @@ def stability(
     second. Each component is compared with the one of the refit that correlates most with it over
     the whole recording, so order, sign and scale do not matter.
 
-    The median of these correlations is turned into the index by a calibration on
-    simulated recordings: of components with this index, that share had the map of a true
-    source (a correlation of more than 0.95). It is about the components of the ICA, not about
-    their origin: mains hum, a loose electrode and brain rhythms can all be stable.
+    The medians of these correlations, and of those of the maps, are turned into the index by a
+    calibration on simulated recordings: of components with this index, that share had the map of
+    a true source (a correlation of more than 0.95). It is about the components of the ICA, not
+    about their origin: mains hum, a loose electrode and brain rhythms can all be stable. Sources
+    that always act together, such as a lid and the eye that turns with it, make one stable
+    component.
 
     Refits that do not converge count like the others, and a warning says how many there were.
     Refits of ``method="infomax"`` and ``"picard"`` take as long as fits by these methods do.
@@ -275,6 +279,7 @@ def stability(
         index=curve[-1],
         correlation=np.median(full.correlations, axis=0),
         matches=full.correlations,
+        map_matches=full.map_correlations,
         maps=full.maps,
         spread=full.maps.std(axis=0) / np.abs(ica.get_components()).max(axis=0)[:, np.newaxis],
         converged=converged,
@@ -301,33 +306,37 @@ def calibration() -> dict[str, Any]:
     return json.loads(files("mne_otica").joinpath("data", "stability.json").read_text("utf-8"))
 
 
-def features(found: _refits.Matches, longer: float = 1.0) -> dict[str, NDArray[np.float64]]:
+def features(
+    matches: NDArray, map_matches: NDArray, longer: float = 1.0
+) -> dict[str, NDArray[np.float64]]:
     """Return what the index is computed from, for each component.
 
     Parameters
     ----------
-    found : instance of Matches
-        The components of refits that are most like those of the ICA.
+    matches, map_matches : ndarray, shape (n_fits, n_components)
+        Correlations of the components and of their maps with those of the refits.
     longer : float
         By which factor the recording is longer than the refits. The square of the sine
         between an estimate and what it estimates falls as one over the length.
     """
-    each = {"component": found.correlations, "map": found.map_correlations}
-    logs = {}
-    for name, correlations in each.items():
-        for kind, share in QUANTILES.items():
-            error = (1 - np.quantile(correlations, share, axis=0) ** 2) / longer
-            logs[f"{kind} {name}"] = -np.log(np.maximum(error, SMALLEST_ERROR))
-    return logs
+    values = {}
+    for name, correlations in (("component", matches), ("map", map_matches)):
+        error = (1 - np.median(correlations, axis=0) ** 2) / longer
+        values[name] = -np.log(np.maximum(error, SMALLEST_ERROR))
+    return values
+
+
+def calibrated(
+    values: dict[str, NDArray[np.float64]], model: dict[str, Any]
+) -> NDArray[np.float64]:
+    """Return the share of components with such features that had the map of a true source."""
+    weighted = (weight * values[name] for name, weight in model["weights"].items())
+    return 1 / (1 + np.exp(-model["intercept"] - sum(weighted)))
 
 
 def _index(found: _refits.Matches, longer: float = 1.0) -> NDArray[np.float64]:
-    """Return the calibrated index of each component."""
-    model, values = calibration(), features(found, longer)
-    logit = model["intercept"] + sum(
-        weight * values[name] for name, weight in model["weights"].items()
-    )
-    return 1 / (1 + np.exp(-logit))
+    values = features(found.correlations, found.map_correlations, longer)
+    return calibrated(values, calibration())
 
 
 def _distinct(lengths: NDArray) -> NDArray[np.bool_]:
