@@ -21,7 +21,7 @@ import numpy as np
 from mne.utils import ProgressBar, use_log_level
 from numpy.typing import NDArray
 
-from mne_otica._checks import _check_option
+from mne_otica._checks import _check_option, _validate_type
 from mne_otica.ica import METHOD
 from mne_otica.solver import unmix
 from mne_otica.solver._whitening import Channels, project
@@ -90,6 +90,7 @@ class Refit:
 
 def read(ica: ICA, inst: BaseRaw | BaseEpochs) -> Recording:
     """Whiten what an ICA sees of a recording."""
+    ica._get_picks(inst)  # raises where channels are missing
     data, starts, block = _blocks(inst, ica.ch_names)
     pca = ica.pca_components_[: ica.n_components_]
     with use_log_level("warning"):  # of projectors, which the fit has reported
@@ -244,6 +245,7 @@ def _one_blas_thread() -> AbstractContextManager:
 
 def n_workers(n_jobs: int | None) -> int:
     """Return how many refits run at once, by the rules of MNE."""
+    _validate_type(n_jobs, ("int-like", None), "n_jobs")
     n_jobs = 1 if n_jobs is None else int(n_jobs)
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0; pass a number of workers, or -1 for all cores.")

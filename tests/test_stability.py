@@ -138,13 +138,14 @@ def test_epochs_are_drawn_whole_or_in_seconds(ica, raw):
     ("method", "params", "package"),
     [
         ("fastica", None, "sklearn"),
-        ("infomax", {"extended": True, "w_change": 1e-6}, None),
+        ("infomax", {"extended": True}, None),
         ("picard", {"ortho": False, "extended": True}, "picard"),
     ],
 )
-def test_every_method_of_mne_is_refitted_by_itself(raw, method, params, package):
+def test_every_method_of_mne_is_refitted_by_itself(make_raw, method, params, package):
     if package:
         pytest.importorskip(package)
+    raw, _ = make_raw(("eeg",) * 4)
     stock = mne.preprocessing.ICA(method=method, fit_params=params, random_state=0).fit(raw)
     result = mne_otica.stability(stock, raw, n_fits=3, n_jobs=1)
     assert result.method == method
@@ -295,6 +296,10 @@ def _in_session(leader):
     return found
 
 
+# MNE takes the sphere of this montage for a large head.
+ignore_head = pytest.mark.filterwarnings("ignore:Estimated head radius")
+
+
 @pytest.fixture
 def exported(ica, raw, result, tmp_path):
     pytest.importorskip("eeglabio")
@@ -305,6 +310,7 @@ def exported(ica, raw, result, tmp_path):
     return path, ica
 
 
+@ignore_head
 def test_ica_comes_back_from_eeglab(exported, raw, result):
     path, ica = exported
     again, index = mne_otica.read_ica_eeglab(path)
@@ -322,6 +328,7 @@ def test_ica_comes_back_from_eeglab(exported, raw, result):
     assert np.allclose(*centred, atol=1e-6 * np.abs(raw.get_data()).max())
 
 
+@ignore_head
 def test_mne_reads_the_recording_and_the_ica(exported, raw):
     path, ica = exported
     read = mne.io.read_raw_eeglab(path, preload=True)
@@ -332,6 +339,7 @@ def test_mne_reads_the_recording_and_the_ica(exported, raw):
     assert stock.ch_names == ica.ch_names
 
 
+@ignore_head
 def test_eeglab_files_without_an_index_have_none(ica, raw, tmp_path):
     pytest.importorskip("eeglabio")
     path = mne_otica.export_ica_eeglab(tmp_path / "plain.set", raw, ica)
