@@ -23,7 +23,10 @@ from numpy.typing import NDArray
 
 from mne_otica._checks import _check_option, _validate_type
 from mne_otica.ica import METHOD
-from mne_otica.solver import unmix
+from mne_otica.solver import DEFAULT_MAX_ITER, REFINED_FROM, unmix
+from mne_otica.solver._newton import minimise
+from mne_otica.solver._objective import Objective
+from mne_otica.solver._refinement import refine
 from mne_otica.solver._whitening import Channels, project
 
 if TYPE_CHECKING:
@@ -77,7 +80,8 @@ class Recording:
     def draw(self, n_blocks: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return the samples of blocks drawn with replacement."""
         starts = rng.choice(self.starts, n_blocks)
-        return self.white[:, (starts[:, np.newaxis] + np.arange(self.block)).ravel()]
+        samples = (starts[:, np.newaxis] + np.arange(self.block)).ravel()
+        return np.asarray(self.white[:, samples])  # workers have it as a file in memory
 
 
 @dataclass(frozen=True)
@@ -269,9 +273,20 @@ def refit(
 
 
 def _otica(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tuple[NDArray, bool]:
-    params = params | {"w_init": None, "tol": max(params.get("tol", 0), REFIT_TOL)}
-    unmixing = unmix(X, random_state=rng, **params)
-    return unmixing.W, bool(unmixing.converged)
+    if params.get("algorithm", "newton") != "newton":
+        unmixing = unmix(X, random_state=rng, **params | {"w_init": None})
+        return unmixing.W, bool(unmixing.converged)
+    # Of the stages of a fit, the search for better optima among components that look Gaussian is
+    # left out: it takes most of the time, and what is found there does not come back anyway.
+    tol = max(params.get("tol", 0), REFIT_TOL)
+    max_iter = params.get("max_iter", DEFAULT_MAX_ITER)
+    objective = Objective(X)
+    solution = minimise(objective, np.eye(len(X)), tol=tol, max_iter=max_iter)
+    refined = params.get("refine", "auto")
+    if refined == "auto":
+        refined = X.shape[1] >= REFINED_FROM
+    W = refine(objective, solution.W, tol) if refined else solution.W
+    return W, bool(solution.converged)
 
 
 def _fastica(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tuple[NDArray, bool]:
