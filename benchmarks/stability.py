@@ -7,6 +7,7 @@
     python -m benchmarks.stability judge --write          # on recordings that nothing was chosen on
     python -m benchmarks.stability time --write
     python -m benchmarks.stability recordings FOLDER --write
+    python -m benchmarks.stability numbers 3000 3006 --write
 
 Simulated recordings have 8 to 32 channels, artefacts of several kinds switched on at random, and
 as many samples for each squared channel as asked for; they are filtered from 1 to 40 Hz and
@@ -37,6 +38,7 @@ import mne_otica
 from benchmarks.isolated import watched
 from benchmarks.results import PAGE, show
 from mne_otica import _refits, trust
+from mne_otica._calibration import calibrated, calibration, features, index_of
 from mne_otica._viz_stability import _plot_calibration
 from mne_otica.simulation import SimulatedRecording, simulate_raw
 
@@ -76,18 +78,29 @@ def simulated(seed: int, density: float, eye_rotation: float) -> SimulatedRecord
     )
 
 
+def refitted(
+    ica: mne.preprocessing.ICA, raw: mne.io.BaseRaw, n_fits: int, seed: int = 0
+) -> tuple[_refits.Matches, float, int]:
+    """Make refits, but no learning curve.
+
+    Returns what was found, by which factor the recording is longer than a refit, and how many
+    refits converged.
+    """
+    recording = _refits.read(ica, raw)
+    n_blocks = min(len(recording.starts), _refits.MAX_SAMPLES // recording.block)
+    lengths = np.full(n_fits, n_blocks)
+    fits = _refits.refits(recording, ica, lengths, np.random.default_rng(seed), 1)
+    longer = len(recording.starts) / n_blocks
+    return _refits.match(recording, ica, fits), longer, sum(fit.converged for fit in fits)
+
+
 def components(seed: int, args: argparse.Namespace) -> Iterator[dict]:
     """Refit a simulated recording; yield what is known of each component."""
     sim = simulated(seed, args.density, EYE_ROTATION * (args.table == "dependent"))
     raw = sim.raw.filter(1, 40)
     ica = mne_otica.ICA().fit(raw)
-    recording = _refits.read(ica, raw)
-    n_blocks = min(len(recording.starts), _refits.MAX_SAMPLES // recording.block)
-    lengths = np.full(args.n_fits, n_blocks)
-    fits = _refits.refits(recording, ica, lengths, np.random.default_rng(seed), 1)
-    found = _refits.match(recording, ica, fits)
-    longer = len(recording.starts) / n_blocks
-    values = trust.features(found.correlations, found.map_correlations, longer)
+    found, longer, _ = refitted(ica, raw, args.n_fits, seed)
+    values = features(found.correlations, found.map_correlations, longer)
     n_components = ica.n_components_
     alike = np.abs(np.corrcoef(ica.get_components().T, sim.mixing.T))
     alike = alike[:n_components, n_components:]
@@ -146,7 +159,7 @@ def _left_out(values: dict, true: np.ndarray, seeds: np.ndarray, n_folds: int = 
     for fold in range(n_folds):
         out = seeds % n_folds == fold
         model = fitted({name: one[~out] for name, one in values.items()}, true[~out])
-        index[out] = trust.calibrated({name: one[out] for name, one in values.items()}, model)
+        index[out] = calibrated({name: one[out] for name, one in values.items()}, model)
     return index
 
 
@@ -206,11 +219,11 @@ def judge(args: argparse.Namespace) -> Iterator[str]:
     for table in ("test", "dependent"):
         rows = _table(RESULTS / f"stability-{table}.csv")
         values, true = _columns(rows)
-        index = trust.calibrated(values, model)
+        index = calibrated(values, model)
         model[table] = _origin(rows) | _figures(index, true, model["threshold"])
         yield from _judged(TITLES[table], model[table], model["threshold"])
     MODEL.write_text(json.dumps(model, indent=1) + "\n", encoding="utf-8")
-    trust.calibration.cache_clear()
+    calibration.cache_clear()
     figure, ax = plt.subplots(figsize=(5, 3.5), layout="constrained")
     _plot_calibration(ax, model["threshold"])
     figure.savefig(FIGURE, dpi=150)
@@ -275,8 +288,9 @@ def recordings(args: argparse.Namespace) -> Iterator[str]:
     """Count the stable components of real recordings for several methods."""
     yield (
         f"{args.n_fits} refits each, 1 to 40 Hz, `n_components` by the rule of 20 samples for "
-        "each squared component. Stable components, and in brackets the index of the blink "
-        "component where one was found.\n"
+        "each squared component. In each cell the number of stable components, the index of the "
+        "blink component where one was found, and the processor time of the fit and the "
+        "refits.\n"
     )
     yield "| recording | components | samples / squared | " + " | ".join(args.methods) + " |"
     yield "|---" * (3 + len(args.methods)) + "|"
@@ -287,24 +301,65 @@ def recordings(args: argparse.Namespace) -> Iterator[str]:
         raw.pick("eeg")
         size = min(int(np.sqrt(raw.n_times / 20)), len(raw.ch_names) - 1)
         cells = [name.split("_raw")[0], str(size), f"{raw.n_times / size**2:.0f}"]
-        cells += [_cell(raw, method, size, args.n_fits, args.n_jobs) for method in args.methods]
+        cells += [_cell(raw, method, size, args.n_fits) for method in args.methods]
         yield "| " + " | ".join(cells) + " |"
 
 
-def _cell(raw: mne.io.BaseRaw, method: str, size: int, n_fits: int, n_jobs: int) -> str:
-    ica = mne_otica.ICA(size, method=method, random_state=0, **METHODS[method])
-    started = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what did not converge is in the cell
-        result = trust.stability(ica.fit(raw), raw, n_fits=n_fits, n_jobs=n_jobs)
-        blinks, _ = mne_otica.find_bads_blink(ica, raw)
-    seconds = time.perf_counter() - started
-    text = f"{result.stable.sum()}"
+def _cell(raw: mne.io.BaseRaw, method: str, size: int, n_fits: int) -> str:
+    started = time.process_time()
+    ica = mne_otica.ICA(size, method=method, random_state=0, **METHODS[method]).fit(raw)
+    found, longer, n_converged = refitted(ica, raw, n_fits)
+    index = index_of(found, longer)
+    seconds = time.process_time() - started
+    blinks, _ = mne_otica.find_bads_blink(ica, raw)
+    text = f"{np.sum(index >= calibration()['threshold'])}"
     if blinks:
-        text += f" (blink {', '.join(f'{result.index[k]:.2f}' for k in blinks)})"
-    if not result.converged.all():
-        text += f"; {result.converged.sum()} converged"
+        text += f" (blink {', '.join(f'{index[k]:.2f}' for k in blinks)})"
+    if n_converged < n_fits:
+        text += f"; {n_converged} of {n_fits} converged"
     return f"{text}; {seconds:.0f} s"
+
+
+RULES = (10, 20, 40, 80)  # samples for each squared component
+
+
+def numbers(args: argparse.Namespace) -> Iterator[str]:
+    """Count the stable components of simulated recordings by the number of components."""
+    n_seeds = args.last - args.first
+    yield (
+        f"{n_seeds} simulated recordings of 32 channels and two minutes (30 000 samples), seeds "
+        f"{args.first} to {args.last - 1}, {args.n_fits} refits: means over recordings. The best "
+        "of the four by the number of stable components would be a rule from refits.\n"
+    )
+    yield "| samples / squared component | components | stable | true | true of the stable |"
+    yield "|---|---|---|---|---|"
+    counts = np.array(
+        [_counts(seed, args.n_fits) for seed in range(args.first, args.last)]
+    )  # seed, rule, (components, stable, true, both)
+    best = counts[np.arange(n_seeds), counts[:, :, 1].argmax(axis=1)]
+    for rule, rows in zip(
+        (*map(str, RULES), "most stable"), (*counts.swapaxes(0, 1), best), strict=True
+    ):
+        size, stable, true, both = rows.mean(axis=0)
+        share = both / max(stable, 1e-9)
+        yield f"| {rule} | {size:.1f} | {stable:.1f} | {true:.1f} | {share:.2f} |"
+
+
+def _counts(seed: int, n_fits: int) -> list[tuple[int, int, int, int]]:
+    sim = simulate_raw(32, 120, 250, random_state=seed)
+    raw = sim.raw.filter(1, 40)
+    rows = []
+    for rule in RULES:
+        size = min(int(np.sqrt(raw.n_times / rule)), len(raw.ch_names))
+        ica = mne_otica.ICA(size).fit(raw)
+        stable = index_of(*refitted(ica, raw, n_fits)[:2]) >= calibration()["threshold"]
+        alike = np.abs(np.corrcoef(ica.get_components().T, sim.mixing.T))[:size, size:]
+        true = alike.max(axis=1) > TRUE_MAP
+        rows.append((size, stable.sum(), true.sum(), np.sum(stable & true)))
+    return rows
+
+
+COMMANDS = {"judge": judge, "time": price, "recordings": recordings, "numbers": numbers}
 
 
 def main() -> None:
@@ -330,7 +385,11 @@ def main() -> None:
     one.add_argument("--only", help="part of a file name")
     one.add_argument("--methods", nargs="+", default=list(METHODS))
     one.add_argument("--n-fits", type=int, default=10)
-    one.add_argument("--n-jobs", type=int, default=2)
+    one.add_argument("--write", action="store_true")
+    one = commands.add_parser("numbers")
+    one.add_argument("first", type=int)
+    one.add_argument("last", type=int)
+    one.add_argument("--n-fits", type=int, default=10)
     one.add_argument("--write", action="store_true")
     args = parser.parse_args()
     mne.set_log_level("ERROR")
@@ -338,7 +397,7 @@ def main() -> None:
     if args.command in ("collect", "calibrate"):
         {"collect": collect, "calibrate": calibrate}[args.command](args)
         return
-    lines = {"judge": judge, "time": price, "recordings": recordings}[args.command](args)
+    lines = COMMANDS[args.command](args)
     show(f"Stability: `python -m benchmarks.stability {args.command}`", lines, args.write)
 
 

@@ -197,7 +197,7 @@ def refits(
     bar = ProgressBar(len(lengths), mesg="Refits")
     done = []
     # The bar is made before the log is silenced, which would hide it.
-    with _quiet(), _one_blas_thread():
+    with quiet(), _one_blas_thread():
         for one in _each(fit, lengths, seeds, min(n_jobs, len(lengths))):
             done.append(one)
             bar.update_with_increment_value(1)
@@ -226,12 +226,12 @@ def _each(
 
 
 def _in_worker(fit: Callable[[int, int], Refit], length: int, seed: int) -> Refit:
-    with _quiet(), _one_blas_thread():
+    with quiet(), _one_blas_thread():
         return fit(length, seed)
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Silence what each refit would say; whether it converged is reported once for all."""
     with use_log_level("error"), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -9,9 +9,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from mne.viz.utils import plt_show
 
+from mne_otica._calibration import calibration
 from mne_otica._checks import _validate_type
 from mne_otica._docs import fill_doc
-from mne_otica.trust import Stability, calibration
+from mne_otica.trust import Stability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

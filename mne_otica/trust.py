@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import mne
@@ -14,8 +11,10 @@ from mne.utils import logger, verbose
 from numpy.typing import NDArray
 
 from mne_otica import _refits
+from mne_otica._calibration import calibration, index_of
 from mne_otica._checks import RandomState, _validate_type, as_generator, warn
 from mne_otica._docs import fill_doc
+from mne_otica.ica import ICA as OTICA
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,17 +22,19 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
     from mne.preprocessing import ICA
 
-__all__ = ["Stability", "calibration", "stability"]
+__all__ = ["Stability", "stability"]
 
 CAME_BACK = 0.9  # correlation from which a component of a refit counts as the same
 SHORTER = (1 / 8, 1 / 4, 1 / 2)  # of the length of a refit, for the learning curve
 FITS_PER_SHORTER = 1 / 5  # of the refits of full length
 MIN_FITS = 3  # a median of fewer is no median
 MIN_BLOCKS = 2
+FEWER = 2 / 3  # of the components, which have more than twice as many samples for each squared one
+MIN_FEWER = 4
+_STARTS = ("w_init", "weights")  # options of methods that hold for one number of components
 # Median ratio of variances between a recording and the one that the ICA was fitted on, above
 # which it is another one. Spans left out of the fit change few directions, another head all.
 ANOTHER_RECORDING = 2.0
-SMALLEST_ERROR = 1e-3  # of a squared correlation: what is better than this makes no difference
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,9 @@ class Stability:
         Seconds of data, from an eighth of a refit to the whole recording.
     curve : ndarray, shape (n_lengths, n_components)
         The index that each component would have in a recording of that length.
+    fewer : tuple of int | None
+        A smaller number of components, and how many of them would be stable; None if all are
+        stable, or if there are too few to ask for fewer.
     threshold : float
         The index from which a component is called stable.
     method : str
@@ -80,6 +84,7 @@ class Stability:
     converged: NDArray[np.bool_] = field(repr=False)
     lengths: NDArray[np.float64]
     curve: NDArray[np.float64] = field(repr=False)
+    fewer: tuple[int, int] | None
     threshold: float
     method: str
     info: Info = field(repr=False)
@@ -116,6 +121,8 @@ class Stability:
             f"With {_length(self.lengths[-1])} {n_stable} of {n_components} components {is_or_are} "
             f"stable (index at least {self.threshold:g}; {shorter})."
         )
+        if self.fewer is not None:
+            text += f" n_components={self.fewer[0]} would give {self.fewer[1]} stable ones."
         return f"{text} {self._advice()} Stable does not mean brain."
 
     def _advice(self) -> str:
@@ -179,6 +186,7 @@ class Stability:
             "seconds_needed": seconds,
             "lengths": self.lengths.tolist(),
             "curve": self.curve.tolist(),
+            "fewer": None if self.fewer is None else list(self.fewer),
             "method": self.method,
             "summary": self.summary,
         }
@@ -222,8 +230,9 @@ def stability(
     inst : instance of Raw | instance of Epochs
         The recording that it was fitted on, filtered as for the fit. It is not changed.
     n_fits : int
-        How many refits to make of full length, at least 3; the learning curve takes three fifths
-        as many shorter ones besides.
+        How many refits to make of full length, at least 3. The learning curve takes three fifths
+        as many shorter ones besides, and the question what fewer components would give one fit
+        and a fifth.
     random_state : int | instance of RandomState | instance of Generator | None
         The seed; None is a fixed one. The same seed gives the same answer with any ``n_jobs``.
     n_jobs : int | None
@@ -274,7 +283,7 @@ def stability(
     _warn_of_unconverged(converged, ica.method)
     lengths = np.append(lengths, len(recording.starts))
     longer = lengths[-1] / lengths[-2]  # by which the recording is longer than a refit
-    curve = np.array([_index(one) for one in found] + [_index(full, longer)])
+    curve = np.array([index_of(one) for one in found] + [index_of(full, longer)])
     result = Stability(
         index=curve[-1],
         correlation=np.median(full.correlations, axis=0),
@@ -286,6 +295,7 @@ def stability(
         # Where a refit has as many samples as the recording, both are one point of the curve.
         lengths=(recording.block / recording.sfreq * lengths)[_distinct(lengths)],
         curve=curve[_distinct(lengths)],
+        fewer=_with_fewer(ica, inst, curve[-1], int(counts[0]), rng, n_jobs),
         threshold=calibration()["threshold"],
         method=ica.method,
         info=ica.info.copy(),
@@ -294,49 +304,39 @@ def stability(
     return result
 
 
-@cache
-def calibration() -> dict[str, Any]:
-    """Return how the index follows from the refits, and what it was worth in simulations.
-
-    Returns
-    -------
-    calibration : dict
-        The coefficients, the threshold, the seeds, and the calibration curve.
-    """
-    return json.loads(files("mne_otica").joinpath("data", "stability.json").read_text("utf-8"))
-
-
-def features(
-    matches: NDArray, map_matches: NDArray, longer: float = 1.0
-) -> dict[str, NDArray[np.float64]]:
-    """Return what the index is computed from, for each component.
-
-    Parameters
-    ----------
-    matches, map_matches : ndarray, shape (n_fits, n_components)
-        Correlations of the components and of their maps with those of the refits.
-    longer : float
-        By which factor the recording is longer than the refits. The square of the sine
-        between an estimate and what it estimates falls as one over the length.
-    """
-    values = {}
-    for name, correlations in (("component", matches), ("map", map_matches)):
-        error = (1 - np.median(correlations, axis=0) ** 2) / longer
-        values[name] = -np.log(np.maximum(error, SMALLEST_ERROR))
-    return values
+def _with_fewer(
+    ica: ICA,
+    inst: BaseRaw | BaseEpochs,
+    index: NDArray[np.float64],
+    n_fits: int,
+    rng: np.random.Generator,
+    n_jobs: int,
+) -> tuple[int, int] | None:
+    """Return a smaller number of components, and how many of these are stable."""
+    threshold = calibration()["threshold"]
+    n_components = round(FEWER * len(index))
+    if n_components < MIN_FEWER or np.all(index >= threshold):
+        return None
+    with _refits.quiet():
+        fewer = OTICA(
+            n_components,
+            noise_cov=ica.noise_cov,
+            method=ica.method,
+            fit_params={k: v for k, v in (ica.fit_params or {}).items() if k not in _STARTS},
+            random_state=int(rng.integers(2**31)),
+            allow_ref_meg=ica.allow_ref_meg,
+        ).fit(inst, picks=ica.ch_names)
+    recording = _refits.read(fewer, inst)
+    n_blocks = _full_length(recording)
+    fits = _refits.refits(recording, fewer, np.full(n_fits, n_blocks), rng, n_jobs)
+    found = _refits.match(recording, fewer, fits)
+    stable = index_of(found, len(recording.starts) / n_blocks) >= threshold
+    return n_components, int(stable.sum())
 
 
-def calibrated(
-    values: dict[str, NDArray[np.float64]], model: dict[str, Any]
-) -> NDArray[np.float64]:
-    """Return the share of components with such features that had the map of a true source."""
-    weighted = (weight * values[name] for name, weight in model["weights"].items())
-    return 1 / (1 + np.exp(-model["intercept"] - sum(weighted)))
-
-
-def _index(found: _refits.Matches, longer: float = 1.0) -> NDArray[np.float64]:
-    values = features(found.correlations, found.map_correlations, longer)
-    return calibrated(values, calibration())
+def _full_length(recording: _refits.Recording) -> int:
+    """Return how many blocks a refit has at most."""
+    return min(len(recording.starts), max(_refits.MAX_SAMPLES // recording.block, MIN_BLOCKS))
 
 
 def _distinct(lengths: NDArray) -> NDArray[np.bool_]:
@@ -346,7 +346,7 @@ def _distinct(lengths: NDArray) -> NDArray[np.bool_]:
 def _plan(recording: _refits.Recording, n_fits: int) -> tuple[NDArray, NDArray]:
     """Return the lengths of refits, in blocks, and how many there are of each."""
     n_components = len(recording.white)
-    full = min(len(recording.starts), max(_refits.MAX_SAMPLES // recording.block, MIN_BLOCKS))
+    full = _full_length(recording)
     # A refit needs more samples than components, whatever the share of the recording.
     least = max(MIN_BLOCKS, -(-2 * n_components // recording.block))
     shorter = [max(least, round(share * full)) for share in SHORTER]

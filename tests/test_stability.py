@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import mne_otica
-from mne_otica import _refits, trust
+from mne_otica import _refits
+from mne_otica._calibration import calibrated, calibration, features
 from mne_otica.viz import plot_stability
 
 N_FITS = 5
@@ -146,8 +147,8 @@ def test_epochs_are_drawn_whole_or_in_seconds(ica, raw):
 def test_every_method_of_mne_is_refitted_by_itself(make_raw, method, params, package):
     if package:
         pytest.importorskip(package)
-    raw, _ = make_raw(("eeg",) * 4)
-    options = {"max_iter": 40} if method == "infomax" else {}  # enough for four sources
+    raw, _ = make_raw(("eeg",) * 4, n_samples=2500)
+    options = {"max_iter": 20} if method == "infomax" else {}  # enough for four sources
     stock = mne.preprocessing.ICA(
         method=method, fit_params=params, random_state=0, **options, verbose="error"
     ).fit(raw)
@@ -160,13 +161,13 @@ def test_the_index_rises_with_every_correlation_and_with_length():
     low, high = np.full((3, 2), 0.8), np.full((3, 2), 0.9)
 
     def index(matches, map_matches, longer=1.0):
-        return trust.calibrated(trust.features(matches, map_matches, longer), trust.calibration())
+        return calibrated(features(matches, map_matches, longer), calibration())
 
     start = index(low, low)
     for better in (index(high, low), index(low, high), index(low, low, 4.0)):
         assert np.all(better >= start)
     assert np.all(index(high, high) > start)
-    assert np.all(index(np.ones((3, 2)), np.ones((3, 2))) >= trust.calibration()["threshold"])
+    assert np.all(index(np.ones((3, 2)), np.ones((3, 2))) >= calibration()["threshold"])
 
 
 def test_long_recordings_are_refitted_on_a_part(ica, raw, monkeypatch):
@@ -179,7 +180,7 @@ def test_long_recordings_are_refitted_on_a_part(ica, raw, monkeypatch):
 
 
 def test_calibration_was_judged_on_recordings_that_it_was_not_made_on():
-    model = trust.calibration()
+    model = calibration()
     seeds = [set(range(*_limits(model[part]["seeds"]))) for part in ("train", "test")]
     assert not seeds[0] & seeds[1]
     assert model["test"]["n_true"] > 0
