@@ -89,11 +89,13 @@ def _plot_index(ax: Axes, stability: Stability) -> None:
         ylabel="Index",
         ylim=(0, 1),
         xlim=(-0.6, len(stability.index) - 0.4),
-        title=f"{len(stability.matches)} refits by {stability.method}. "
-        "Stable is not the same as brain",
+    )
+    ax.set_title(
+        f"{len(stability.matches)} refits by {stability.method}. Stable is not the same as brain",
+        loc="left",
     )
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, loc="upper right")
+    ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=2)
 
 
 def _plot_maps(mean_ax: Axes, spread_ax: Axes, stability: Stability, component: int) -> None:

@@ -126,19 +126,15 @@ class Stability:
         return f"{text} {self._advice()} Stable does not mean brain."
 
     def _advice(self) -> str:
-        """Say whether a longer recording would help."""
+        """Say whether fewer components or a longer recording would help."""
         counts = np.sum(self.curve >= self.threshold, axis=1)
         if counts[-1] == len(self.index):
             return "The recording is long enough for all of them."
+        if self.fewer is not None and self.fewer[1] > counts[-1]:
+            return "Ask for fewer components."
         if counts[-1] > counts[-2]:
-            return (
-                "The number still grows with the length: a longer recording or a smaller "
-                "n_components would make more of them stable."
-            )
-        return (
-            "Half of the recording gives as many: more of the same would not help, and unstable "
-            "components should not be interpreted one by one."
-        )
+            return "The number still grows with the length: a longer recording would help."
+        return "Half of the recording gives as many: more of the same would not help."
 
     def describe(self, component: int) -> str:
         """Say in words how far a component can be trusted.

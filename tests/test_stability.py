@@ -205,7 +205,7 @@ def test_figures_can_be_kept_and_read(result):
 def test_figure_shows_index_maps_and_curve(result):
     figure = result.plot(show=False)
     texts = [ax.get_title() for ax in figure.axes] + [ax.get_xlabel() for ax in figure.axes]
-    assert any("Stable is not the same as brain" in text for text in texts)
+    assert "Stable is not the same as brain" in figure.axes[0].get_title(loc="left")
     assert "Data used (min)" in texts
     assert sum("back in" in text for text in texts) == 5
     figure = plot_stability(result, components=[7], show=False)

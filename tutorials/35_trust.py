@@ -64,9 +64,7 @@ alike = np.abs(np.corrcoef(maps.T, sim.mixing.T)[:n_components, n_components:])
 for k in np.argsort(trust.index)[::-1]:
     source = sim.source_names[alike[k].argmax()]
     called = "stable" if trust.stable[k] else "not stable"
-    print(
-        f"Component {k:2}: index {trust.index[k]:.2f}, {called:10}  map {alike[k].max():.2f} {source}"
-    )
+    print(f"{k:2}: index {trust.index[k]:.2f}, {called}; map like {source}, {alike[k].max():.2f}")
 
 # %%
 # Stable does not mean brain: the blinks are among the most stable components of any recording.
@@ -84,16 +82,13 @@ for k in np.argsort(trust.index)[::-1]:
 #   other minutes of the same recording: no source localisation, no clustering across subjects.
 # - **Be careful before you remove one.** An unstable component that looks like a blink holds
 #   blinks and something else. See what its removal costs: :ref:`tut-judging`.
-# - **Ask for fewer components, or record for longer.** The learning curve says whether that would
-#   help. Half as many components need a quarter of the data.
+# - **Record for longer, or ask for fewer components**, if the summary says that it would help.
+#   Fewer components are not better in themselves: what the principal components leave out is not
+#   unmixed at all. Count the stable ones.
 
-fewer = mne_otica.ICA(n_components=8, random_state=0).fit(raw)
-trust_fewer = mne_otica.stability(fewer, raw, n_fits=20)
-print(f"{trust.stable.sum()} of 16 components are stable, {trust_fewer.stable.sum()} of 8")
+n_fewer, n_stable = trust.fewer
+print(f"{trust.stable.sum()} of {len(trust.index)} components are stable, {n_stable} of {n_fewer}")
 
 # %%
-# Fewer components are not better in themselves: what is left out by the principal components is
-# not unmixed at all. Count the stable ones.
-#
 # The numbers of a result can be kept (``trust.to_dict()``), and an ICA goes to EEGLAB with its
 # index: `mne_otica.export_ica_eeglab`.
