@@ -113,13 +113,13 @@ class Stability:
         n_stable, n_components = np.sum(self.stable), len(self.index)
         is_or_are = "is" if n_stable == 1 else "are"
         counts = np.sum(self.curve[:-1] >= self.threshold, axis=1)
-        shorter = ", ".join(
-            f"{count} with {_length(seconds)}"
-            for count, seconds in zip(counts[::-1], self.lengths[-2::-1], strict=True)
+        shorter = "".join(
+            f", {count} with {_length(seconds)}"
+            for count, seconds in zip(counts[::-1], self.lengths[:-1][::-1], strict=True)
         )
         text = (
             f"With {_length(self.lengths[-1])} {n_stable} of {n_components} components {is_or_are} "
-            f"stable (index at least {self.threshold:g}; {shorter})."
+            f"stable (index at least {self.threshold:g}){shorter}."
         )
         if self.fewer is not None:
             text += f" n_components={self.fewer[0]} would give {self.fewer[1]} stable ones."
@@ -132,9 +132,9 @@ class Stability:
             return "The recording is long enough for all of them."
         if self.fewer is not None and self.fewer[1] > counts[-1]:
             return "Ask for fewer components."
-        if counts[-1] > counts[-2]:
-            return "The number still grows with the length: a longer recording would help."
-        return "Half of the recording gives as many: more of the same would not help."
+        if len(counts) == 1 or counts[-1] > counts[-2]:
+            return "A longer recording would help."
+        return f"With {_length(self.lengths[-2])} it is as many: a longer one would hardly help."
 
     def describe(self, component: int) -> str:
         """Say in words how far a component can be trusted.
@@ -346,7 +346,7 @@ def _plan(recording: _refits.Recording, n_fits: int) -> tuple[NDArray, NDArray]:
     # A refit needs more samples than components, whatever the share of the recording.
     least = max(MIN_BLOCKS, -(-2 * n_components // recording.block))
     shorter = [max(least, round(share * full)) for share in SHORTER]
-    lengths = np.unique([length for length in shorter if length < full])
+    lengths = np.unique(np.array([one for one in shorter if one < full], dtype=int))
     n_shorter = max(MIN_FITS, round(FITS_PER_SHORTER * n_fits))
     return np.append(lengths, full), np.array([n_shorter] * len(lengths) + [n_fits])
 

@@ -179,6 +179,14 @@ def test_long_recordings_are_refitted_on_a_part(ica, raw, monkeypatch):
     assert np.all(result.curve[-1] >= result.curve[-2])
 
 
+def test_two_seconds_are_the_least(make_raw):
+    short, _ = make_raw(("eeg",) * 4, n_samples=500)
+    ica = mne_otica.ICA().fit(short)
+    result = mne_otica.stability(ica, short, n_fits=3, n_jobs=1)
+    assert result.lengths.tolist() == [2.0]
+    assert result.summary.startswith("With 2 s")
+
+
 def test_calibration_was_judged_on_recordings_that_it_was_not_made_on():
     model = calibration()
     seeds = [set(range(*_limits(model[part]["seeds"]))) for part in ("train", "test")]
