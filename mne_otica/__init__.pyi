@@ -2,12 +2,14 @@ from . import datasets, metrics, simulation, viz
 from ._epochs import clean_epochs
 from .artifacts import find_bads_blink, find_blink_events, locate_blinks
 from .cleaning import clean_raw
+from .eeglab import export_ica_eeglab, read_ica_eeglab
 from .evaluation import preservation, rms_reduction, verdict
 from .ica import ICA, register, unregister
 from .removal import remove_artifacts
 from .report import add_blink_report
 from .solver import OTICAConvergenceWarning, otica
 from .study import clean_study
+from .trust import stability
 
 __version__: str
 
@@ -19,16 +21,19 @@ __all__ = [
     "clean_raw",
     "clean_study",
     "datasets",
+    "export_ica_eeglab",
     "find_bads_blink",
     "find_blink_events",
     "locate_blinks",
     "metrics",
     "otica",
     "preservation",
+    "read_ica_eeglab",
     "register",
     "remove_artifacts",
     "rms_reduction",
     "simulation",
+    "stability",
     "unregister",
     "verdict",
     "viz",

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.pyplot as plt
 import mne
 import numpy as np
-from matplotlib.patches import Circle
 from mne.viz.utils import plt_show
 from numpy.typing import NDArray
 
 from mne_otica import evaluation
 from mne_otica._checks import _validate_number, _validate_type
 from mne_otica._docs import fill_doc
-from mne_otica.artifacts._eyes import fit_sphere
+from mne_otica._topomap import plot_map
+from mne_otica._viz_stability import plot_stability
 from mne_otica.cleaning import Cleaned
 from mne_otica.ica import unmixing_in_volts
 
@@ -32,6 +32,7 @@ __all__ = [
     "plot_harm",
     "plot_reduction",
     "plot_removal",
+    "plot_stability",
 ]
 
 # Line styles tell before and after apart where colours do not.
@@ -128,7 +129,7 @@ def plot_component(
     weights = result.ica.get_components()[:, component]
     info = _info(result, result.ica.ch_names)
     most = np.abs(weights).max()
-    _plot_map(axes[0], weights, info, "weight", (-most, most), "RdBu_r")
+    plot_map(axes[0], weights, info, "weight", (-most, most), "RdBu_r")
     axes[0].set_title(result.ica._ica_names[component])
     axes[1].plot(raw.times, source, color="k", linewidth=0.6)
     at = (result.events[:, 0] - raw.first_samp) / raw.info["sfreq"]
@@ -164,7 +165,7 @@ def plot_reduction(result: Cleaned, *, ax: Axes | None = None, show: bool = True
     if ax is None:
         _, ax = plt.subplots(figsize=(4, 3.2), layout="constrained")
     info = _info(result, benefit.ch_names)
-    _plot_map(ax, 100 * np.nan_to_num(benefit.per_channel), info, "%", (0, 100), "Reds")
+    plot_map(ax, 100 * np.nan_to_num(benefit.per_channel), info, "%", (0, 100), "Reds")
     ax.set_title(f"RMS reduction, {benefit.n_events} blinks")
     return _finish(ax, show)
 
@@ -190,7 +191,7 @@ def plot_harm(result: Cleaned, *, ax: Axes | None = None, show: bool = True) -> 
         _, ax = plt.subplots(figsize=(4, 3.2), layout="constrained")
     info = _info(result, harm.ch_names)
     shares = 100 * np.nan_to_num(harm.taken_out_per_channel)
-    _plot_map(ax, shares, info, "%", (0, max(10.0, shares.max())), "Purples")
+    plot_map(ax, shares, info, "%", (0, max(10.0, shares.max())), "Purples")
     ax.set_title(f"Taken out away from blinks, {harm.taken_out:.1%}")
     return _finish(ax, show)
 
@@ -424,54 +425,6 @@ def _cut(
     times = np.arange(-half, half + 1) / sfreq
     # Where the edges cut all of them, gaps in the lines are better than no lines.
     return times, windows[keep] if keep.any() else windows
-
-
-def _plot_map(
-    ax: Axes,
-    values: NDArray[np.float64],
-    info: mne.Info,
-    label: str,
-    limits: tuple[float, float],
-    cmap: str,
-) -> None:
-    """Draw values on the head, or as bars where there are no positions for that."""
-    if not _has_positions(info):
-        ax.bar(info["ch_names"], values, color="0.6", edgecolor="k")
-        ax.tick_params(axis="x", rotation=90, labelsize="small")
-        ax.set_ylabel(label)
-        ax.spines[["top", "right"]].set_visible(False)
-        return
-    (x, y, z), radius = _head(info)
-    image, contours = mne.viz.plot_topomap(
-        values,
-        info,
-        axes=ax,
-        vlim=limits,
-        cmap=cmap,
-        contours=4,
-        sphere=(x, y, z, radius),
-        show=False,
-    )
-    # MNE fills a disc that reaches beyond the head.
-    outline = Circle((x, y), radius, transform=ax.transData)
-    for artist in (image, contours):
-        artist.set_clip_path(outline)
-    ax.figure.colorbar(image, ax=ax, shrink=0.7, label=label)
-
-
-def _head(info: mne.Info) -> tuple[NDArray[np.float64], float]:
-    """Return centre and radius of a sphere on which no electrode lies below the equator."""
-    places = np.array([ch["loc"][:3] for ch in info["chs"]])
-    centre, radius = fit_sphere(places)
-    return np.array([*centre[:2], min(centre[2], places[:, 2].min())]), radius
-
-
-def _has_positions(info: mne.Info) -> bool:
-    """Return whether there are places to draw between; MNE refuses channels at one place."""
-    places = np.array([ch["loc"][:3] for ch in info["chs"]])
-    if len(places) < 4 or not np.isfinite(places).all():
-        return False
-    return len(np.unique(np.round(places, 4), axis=0)) == len(places)
 
 
 def _finish(ax: Axes, show: bool) -> Figure:

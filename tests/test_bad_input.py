@@ -19,16 +19,19 @@ from mne_otica import (
     clean_raw,
     clean_study,
     datasets,
+    export_ica_eeglab,
     find_bads_blink,
     find_blink_events,
     locate_blinks,
     metrics,
     otica,
     preservation,
+    read_ica_eeglab,
     register,
     remove_artifacts,
     rms_reduction,
     simulation,
+    stability,
     unregister,
     verdict,
     viz,
@@ -110,6 +113,23 @@ def one_recording():
         done = clean_study([Path(folder, "a_raw.fif")], Path(folder, "out"))
     assert not done.failed
     return done
+
+
+@cache
+def few_components():
+    return ICA(4).fit(cleaned().filtered())
+
+
+def through_eeglab():
+    with TemporaryDirectory() as folder:
+        # MNE warns of large heads when it reads the positions of its own template.
+        nowhere = raw().copy().set_montage(None)
+        path = export_ica_eeglab(Path(folder, "a.set"), nowhere, few_components())
+        return read_ica_eeglab(path)
+
+
+def trust(**options):
+    return stability(few_components(), cleaned().filtered(), **options)
 
 
 def measures(function):
@@ -467,6 +487,22 @@ BAD = [
     (simulate_raw, lambda: simulate_raw(8, 10, reference="linked"), ValueError, "reference"),
     (simulate_raw, lambda: simulate_raw(8, 10, reference=3), TypeError, "reference must be"),
     (simulate_raw, lambda: simulate_raw(8, 10, random_state=-1), ValueError, "random_state"),
+    (stability, lambda: stability(1, raw()), TypeError, "ica must be"),
+    (stability, lambda: stability(ICA(), raw()), RuntimeError, "fit"),
+    (stability, lambda: stability(few_components(), 1), TypeError, "inst must be"),
+    (stability, lambda: trust(n_fits=2), ValueError, "n_fits must be at least 3"),
+    (stability, lambda: trust(n_fits="many"), TypeError, "n_fits must be"),
+    (stability, lambda: trust(n_jobs=0), ValueError, "n_jobs must not be 0"),
+    (stability, lambda: trust(n_jobs="all"), TypeError, "n_jobs must be"),
+    (stability, lambda: trust(random_state=-1), ValueError, "random_state"),
+    (export_ica_eeglab, lambda: export_ica_eeglab("a.set", raw(), 1), TypeError, "ica must be"),
+    (
+        export_ica_eeglab,
+        lambda: export_ica_eeglab("a.edf", raw(), few_components()),
+        ValueError,
+        "end in .set",
+    ),
+    (read_ica_eeglab, lambda: read_ica_eeglab("absent.set"), FileNotFoundError, "absent.set"),
 ]
 
 # How each is called if nothing is asked for but what must be.
@@ -482,6 +518,9 @@ DEFAULTS = {
     find_bads_blink: lambda: find_bads_blink(cleaned().ica, raw()),
     rms_reduction: lambda: rms_reduction(*pair(), events()),
     preservation: lambda: preservation(*pair(), events()),
+    stability: lambda: stability(few_components(), cleaned().filtered()),
+    export_ica_eeglab: through_eeglab,
+    read_ica_eeglab: through_eeglab,
     verdict: lambda: verdict(cleaned().benefit, cleaned().harm),
     add_blink_report: lambda: add_blink_report(report(), cleaned()),
     datasets.sample: datasets.sample,

@@ -17,11 +17,12 @@ from mne_otica.artifacts import BlinkCandidate, BlinkScores, BlinkTimes
 from mne_otica.cleaning import Cleaned
 from mne_otica.evaluation import Preservation, RMSReduction
 from mne_otica.study import Study
+from mne_otica.trust import Stability
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_validation"]
 RESULTS = (BlinkCandidate, BlinkScores, BlinkTimes, Cleaned, Preservation, RMSReduction)
-RESULTS += (simulation.SimulatedRecording, Study)
+RESULTS += (simulation.SimulatedRecording, Stability, Study)
 
 
 def _public():

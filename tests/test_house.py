@@ -12,11 +12,13 @@ FLOORS = [
     {"_checks", "_docs"},
     {"_recording", "solver", "datasets", "metrics", "simulation"},
     {"ica"},
-    {"artifacts", "_windows"},
-    {"evaluation", "removal", "stability"},
+    {"artifacts", "_windows", "_refits"},
+    {"evaluation", "removal", "_calibration", "_topomap"},
+    {"trust"},
+    {"eeglab"},
     {"_cleaned"},
     {"cleaning"},
-    {"_epochs"},
+    {"_epochs", "_viz_stability"},
     {"viz"},
     {"report"},
     {"study"},
@@ -24,7 +26,7 @@ FLOORS = [
     {"__main__"},
 ]
 # Methods that draw import what lies above them when they are called, as MNE's do.
-DRAWN = {("_cleaned", "viz"), ("_cleaned", "report")}
+DRAWN = {("_cleaned", "viz"), ("_cleaned", "report"), ("trust", "viz")}
 
 
 def room(module):

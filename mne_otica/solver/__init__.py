@@ -232,6 +232,7 @@ def unmix(
         solution = _riemannian.solve(
             X, start, budget=compute, max_iter=max_iter, rng=rng, on_step=on_step
         )
+    bar.update(max_iter)  # few fits take as many iterations as are allowed
     del on_step, bar  # ends its line before the next is logged
     logger.info(
         f"OT-ICA: {len(X)} components of {X.shape[1]} samples in {solution.n_iter} iterations, "

@@ -1,0 +1,335 @@
+"""Fits of the same recording again and again: other seconds of it, other starts.
+
+Everything happens in the space of the principal components that the ICA was given, made white by
+the covariance of the recording. There the correlation of two components over the whole
+recording is the cosine of their unmixing vectors, so matching needs no pass over the samples.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import mne
+import numpy as np
+from mne.utils import ProgressBar, use_log_level
+from numpy.typing import NDArray
+
+from mne_otica._checks import _check_option, _validate_type
+from mne_otica.ica import METHOD
+from mne_otica.solver import DEFAULT_MAX_ITER, unmix
+from mne_otica.solver._newton import minimise
+from mne_otica.solver._objective import Objective
+from mne_otica.solver._refinement import refine_rotation
+from mne_otica.solver._whitening import Channels, project
+
+if TYPE_CHECKING:
+    from mne import BaseEpochs
+    from mne.io import BaseRaw
+    from mne.preprocessing import ICA
+
+BLOCK_SECONDS = 1.0  # single samples of an autocorrelated signal would flatter
+MAX_SAMPLES = 30_000  # of a refit
+# Radians. A refit need not be more exact than what other samples change, and costs half as much.
+REFINED_FROM = 10_000  # samples; fewer do not tell the score functions
+REFIT_TOL = 0.03
+MIN_VARIANCE = 1e-6  # of a direction among the samples drawn, to be made one
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What an ICA sees of a recording, as white signals in blocks.
+
+    Attributes
+    ----------
+    white : ndarray of float32, shape (n_components, n_samples)
+        Whitened principal components.
+    starts : ndarray, shape (n_blocks,)
+        The first sample of each block.
+    block : int
+        Samples in a block.
+    unmixing : ndarray, shape (n_components, n_components)
+        The components of the ICA, of unit variance, from ``white``.
+    colouring : ndarray, shape (n_components, n_components)
+        From ``white`` back to the principal components of the ICA.
+    sfreq : float
+        Samples in a second.
+    variances : ndarray, shape (n_components,)
+        Variances of the recording along the axes in which it differs most from what the ICA
+        was fitted on, relative to that: ones for the same data.
+    """
+
+    white: NDArray[np.float32]
+    starts: NDArray[np.intp]
+    block: int
+    unmixing: NDArray[np.float64]
+    colouring: NDArray[np.float64]
+    sfreq: float
+    variances: NDArray[np.float64]
+
+    @property
+    def n_samples(self) -> int:
+        """Samples in all blocks."""
+        return self.block * len(self.starts)
+
+    def draw(self, n_blocks: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return the samples of blocks drawn with replacement."""
+        starts = rng.choice(self.starts, n_blocks)
+        samples = (starts[:, np.newaxis] + np.arange(self.block)).ravel()
+        return np.asarray(self.white[:, samples])  # workers have it as a file in memory
+
+
+@dataclass(frozen=True)
+class Refit:
+    """One fit: its unmixing of the white signals, unit rows, and whether it converged."""
+
+    unmixing: NDArray[np.float64]
+    converged: bool
+
+
+def read(ica: ICA, inst: BaseRaw | BaseEpochs) -> Recording:
+    """Whiten what an ICA sees of a recording."""
+    ica._get_picks(inst)  # raises where channels are missing
+    data, starts, block = _blocks(inst, ica.ch_names)
+    pca = ica.pca_components_[: ica.n_components_]
+    with use_log_level("warning"):  # of projectors, which the fit has reported
+        reduction = pca @ ica._pre_whiten(np.eye(len(data)))
+    channels = Channels(data)
+    covariance = channels.std[:, np.newaxis] * channels.correlation * channels.std
+    covariance = reduction @ covariance @ reduction.T
+    values, vectors = np.linalg.eigh(covariance)
+    values = np.maximum(values, np.finfo(float).eps * values[-1])
+    whitening = (vectors / np.sqrt(values)).T
+    colouring = vectors * np.sqrt(values)
+    unmixing = ica.unmixing_matrix_ @ colouring
+    expected = np.sqrt(ica.pca_explained_variance_[: ica.n_components_])
+    return Recording(
+        white=project(whitening @ reduction, data, channels.mean, np.float32),
+        starts=starts,
+        block=block,
+        unmixing=unit_rows(unmixing),
+        colouring=colouring,
+        sfreq=inst.info["sfreq"],
+        variances=np.linalg.eigvalsh(covariance / np.outer(expected, expected)),
+    )
+
+
+def _blocks(
+    inst: BaseRaw | BaseEpochs, names: list[str]
+) -> tuple[NDArray[np.float64], NDArray[np.intp], int]:
+    """Return the samples, and blocks of about a second that do not cross the ends of epochs."""
+    sfreq = inst.info["sfreq"]
+    if isinstance(inst, mne.io.BaseRaw):
+        data = inst.get_data(names, reject_by_annotation="omit", verbose="error")
+        block = max(int(round(BLOCK_SECONDS * sfreq)), 1)
+        return data, np.arange(0, data.shape[1] - block + 1, block), block
+    epochs = inst.get_data(names, verbose="error")
+    n_epochs, n_channels, n_times = epochs.shape
+    n_blocks = max(int(round(n_times / sfreq / BLOCK_SECONDS)), 1)
+    block = n_times // n_blocks
+    starts = n_times * np.arange(n_epochs)[:, np.newaxis] + block * np.arange(n_blocks)
+    return epochs.transpose(1, 0, 2).reshape(n_channels, -1), starts.ravel(), block
+
+
+def unit_rows(matrix: NDArray) -> NDArray:
+    """Scale each row to length one."""
+    return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The components of refits that are most like those of the ICA.
+
+    Attributes
+    ----------
+    correlations : ndarray, shape (n_fits, n_components)
+        Absolute correlation of the components over the recording.
+    map_correlations : ndarray, shape (n_fits, n_components)
+        Absolute correlation of their maps over the channels.
+    maps : ndarray, shape (n_fits, n_components, n_channels)
+        Their maps, with sign and length of those of the ICA.
+    """
+
+    correlations: NDArray[np.float64]
+    map_correlations: NDArray[np.float64]
+    maps: NDArray[np.float64]
+
+
+def match(recording: Recording, ica: ICA, fits: Iterable[Refit]) -> Matches:
+    """Find the component of each refit that is most like each component of the ICA."""
+    to_channels = recording.colouring.T @ ica.pca_components_[: ica.n_components_]
+    own = ica.get_components().T
+    correlations, map_correlations, maps = [], [], []
+    for fit in fits:
+        cosines = recording.unmixing @ fit.unmixing.T
+        best = np.abs(cosines).argmax(axis=1)
+        found = np.linalg.inv(fit.unmixing).T[best] @ to_channels
+        found *= np.linalg.norm(own, axis=1, keepdims=True) / np.linalg.norm(
+            found, axis=1, keepdims=True
+        )
+        cosines = cosines[np.arange(len(best)), best]
+        correlations.append(np.abs(cosines))
+        maps.append(np.sign(cosines)[:, np.newaxis] * found)
+        map_correlations.append(_row_correlations(own, found))
+    return Matches(np.array(correlations), np.array(map_correlations), np.array(maps))
+
+
+def _row_correlations(one: NDArray, other: NDArray) -> NDArray[np.float64]:
+    one, other = (unit_rows(x - x.mean(axis=1, keepdims=True)) for x in (one, other))
+    return np.abs(np.sum(one * other, axis=1))
+
+
+def refits(
+    recording: Recording,
+    ica: ICA,
+    lengths: NDArray[np.intp],
+    rng: np.random.Generator,
+    n_jobs: int,
+) -> list[Refit]:
+    """Fit once for each length, a number of blocks, in the order given."""
+    seeds = rng.integers(2**63, size=len(lengths))
+    fit = partial(refit, recording, ica.method, dict(ica.fit_params or {}))
+    bar = ProgressBar(len(lengths), mesg="Refits")
+    done = []
+    # The bar is made before the log is silenced, which would hide it.
+    with quiet(), _one_blas_thread():
+        for one in _each(fit, lengths, seeds, min(n_jobs, len(lengths))):
+            done.append(one)
+            bar.update_with_increment_value(1)
+    return done
+
+
+def _each(
+    fit: Callable[[int, int], Refit], lengths: NDArray, seeds: NDArray, n_jobs: int
+) -> Iterator[Refit]:
+    """Yield the refits in order, made by processes where joblib is there, else by threads."""
+    if n_jobs == 1:
+        yield from map(fit, lengths, seeds)
+        return
+    try:
+        from joblib import Parallel, delayed, parallel_config
+    except ImportError:
+        pool = ThreadPoolExecutor(n_jobs)
+        try:
+            yield from pool.map(fit, lengths, seeds)
+        finally:
+            pool.shutdown(cancel_futures=True)
+        return
+    tasks = (delayed(_in_worker)(fit, *one) for one in zip(lengths, seeds, strict=True))
+    with parallel_config("loky", n_jobs=n_jobs, inner_max_num_threads=1):
+        yield from Parallel(return_as="generator")(tasks)
+
+
+def _in_worker(fit: Callable[[int, int], Refit], length: int, seed: int) -> Refit:
+    with quiet(), _one_blas_thread():
+        return fit(length, seed)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Silence what each refit would say; whether it converged is reported once for all."""
+    with use_log_level("error"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _one_blas_thread() -> AbstractContextManager:
+    """Use the same number of threads for any n_jobs: sums in another order round differently."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        return nullcontext()
+    return threadpool_limits(1)
+
+
+def n_workers(n_jobs: int | None) -> int:
+    """Return how many refits run at once, by the rules of MNE."""
+    _validate_type(n_jobs, ("int-like", None), "n_jobs")
+    n_jobs = 1 if n_jobs is None else int(n_jobs)
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0; pass a number of workers, or -1 for all cores.")
+    return n_jobs if n_jobs > 0 else max((os.cpu_count() or 1) + 1 + n_jobs, 1)
+
+
+def refit(
+    recording: Recording, method: str, fit_params: dict[str, Any], n_blocks: int, seed: int
+) -> Refit:
+    """Unmix blocks drawn at random, from a random rotation."""
+    rng = np.random.default_rng(seed)
+    X = recording.draw(n_blocks, rng)
+    X = X - X.mean(axis=1, keepdims=True)
+    values, vectors = np.linalg.eigh(np.cov(X, dtype=np.float64, bias=True))
+    values = np.maximum(values, MIN_VARIANCE * values[-1])
+    whitening = (vectors / np.sqrt(values)) @ vectors.T
+    # Methods start from the axes, so turning the data is a random start for all of them.
+    whitening = np.linalg.qr(rng.standard_normal(whitening.shape))[0] @ whitening
+    W, converged = _UNMIX[method](whitening.astype(X.dtype) @ X, fit_params, rng)
+    return Refit(unit_rows(W @ whitening), converged)
+
+
+def _otica(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tuple[NDArray, bool]:
+    if params.get("algorithm", "newton") != "newton":
+        unmixing = unmix(X, random_state=rng, **params | {"w_init": None})
+        return unmixing.W, bool(unmixing.converged)
+    # Of the stages of a fit, the search for better optima among components that look Gaussian is
+    # left out: it takes most of the time, and what is found there does not come back anyway.
+    tol = max(params.get("tol", 0), REFIT_TOL)
+    max_iter = params.get("max_iter", DEFAULT_MAX_ITER)
+    objective = Objective(X)
+    solution = minimise(objective, np.eye(len(X)), tol=tol, max_iter=max_iter)
+    # What is no rotation hardly changes which components come back, and takes more passes.
+    refined = params.get("refine", "auto") not in (False, "none")
+    refined = refined and X.shape[1] >= REFINED_FROM
+    W = refine_rotation(objective, solution.W, tol) if refined else solution.W
+    return W, bool(solution.converged)
+
+
+def _fastica(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tuple[NDArray, bool]:
+    from sklearn.decomposition import FastICA
+
+    fit = FastICA(whiten=False, random_state=_seed(rng), **params | {"w_init": None})
+    fit.fit(X.T.astype(np.float64))
+    return fit.components_, fit.n_iter_ < fit.max_iter
+
+
+def _infomax(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tuple[NDArray, bool]:
+    params = params | {"weights": None}
+    W, n_iter = mne.preprocessing.infomax(
+        X.T.astype(np.float64), random_state=_seed(rng), return_n_iter=True, **params
+    )
+    return W, n_iter < params["max_iter"]
+
+
+def _picard(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tuple[NDArray, bool]:
+    from picard import picard
+
+    params = params | {"w_init": None}
+    _, W, _, n_iter = picard(
+        X.astype(np.float64), whiten=False, return_n_iter=True, random_state=_seed(rng), **params
+    )
+    return W, n_iter + 1 < params["max_iter"]
+
+
+def _seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**31))
+
+
+# How MNE calls each of its methods on white data.
+_UNMIX: dict[str, Callable[[NDArray, dict, np.random.Generator], tuple[NDArray, bool]]] = {
+    METHOD: _otica,
+    "fastica": _fastica,
+    "infomax": _infomax,
+    "extended-infomax": _infomax,
+    "picard": _picard,
+}
+
+
+def check_method(method: str) -> None:
+    """Raise for methods that cannot be fitted again, such as those of imported files."""
+    _check_option("ica.method", method, tuple(_UNMIX))
