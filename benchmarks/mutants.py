@@ -1,9 +1,9 @@
 """Change the code in one place at a time, and see whether a test notices.
 
 ``python benchmarks/mutants.py mne_otica/solver/transport.py tests/solver/test_transport.py`` prints
-each change that no test noticed, and how many were noticed. Give ``--share 0.1`` to try a tenth of them, and
-``--lines 36 58`` to try only these, for instance again with slower tests. Tests run in forked
-processes, so that MNE is imported once only (not on Windows).
+each change that no test noticed, and how many were noticed. Give ``--share 0.1`` to try a tenth of
+them, and ``--lines 36 58`` to try only these, for instance again with slower tests. Tests run in
+forked processes, so that MNE is imported once only (not on Windows).
 """
 
 import argparse
