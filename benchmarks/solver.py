@@ -156,6 +156,7 @@ HELD_OUT_HEADER = """\
 
 def held_out(folder: Path, methods: dict[str, Fit]) -> Iterator[str]:
     """Yield the lines of a table of the dependence left in what was not fitted."""
+    yield "Seconds are of processor time, of one run.\n"
     yield HELD_OUT_HEADER
     for path in sorted([*folder.glob("*.set"), *folder.glob("*raw.fif*")]):
         fitted, rest = halves(*eeg_signals(path))
