@@ -6,7 +6,7 @@ import logging
 import re
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,14 @@ from mne_otica import __version__, cleaning, evaluation
 from mne_otica._recording import filtered_copy
 from mne_otica.artifacts import BlinkCandidate, BlinkScores, BlinkTimes, blink_events, locate_blinks
 from mne_otica.study import _storage as files
-from mne_otica.study._components import bad_components, read_table, reworded, table_text
+from mne_otica.study._components import (
+    bad_components,
+    decisions,
+    edited_text,
+    read_table,
+    reworded,
+    table_text,
+)
 from mne_otica.study._inputs import Recording, Unit, read, sources
 
 if TYPE_CHECKING:
@@ -261,8 +268,11 @@ class UnitStages:
         )
         ica.save(scratch / self.path("find", ".fif").name)
         automatic = table_text(found.scores, ica.exclude)
+        decided = decisions(self.table)
         edited = self._keep_edits(automatic, ica.n_components_)
         text = table_text(found.scores, ica.exclude, edited)
+        if edited:
+            text = edited_text(text, decided)
         (scratch / self.table.name).write_text(text, encoding="utf-8", newline="\n")
         if not edited:
             self._recognise(scratch / self.table.name)
@@ -320,13 +330,10 @@ class UnitStages:
 
     def _ica(self) -> ICA:
         """Return the ICA with the components to remove; its file says the same afterwards."""
-        path = self.path("find", ".fif")
-        ica = mne.preprocessing.read_ica(path, verbose="error")
-        excluded = self.excluded()
+        ica, excluded = self.fitted_ica(), self.excluded()
         if sorted(ica.exclude) != excluded:  # by hand
-            ica.exclude = excluded
-            ica.labels_["blink"] = list(excluded)
-            self._follow_table(ica, path)
+            _choose(ica, excluded)
+            self._follow_table(ica, self.path("find", ".fif"))
         return ica
 
     def _follow_table(self, ica: ICA, path: Path) -> None:
@@ -358,7 +365,7 @@ class UnitStages:
         return self._cleaned[recording]
 
     def _evaluate(self, scratch: Path, recording: Recording) -> dict[str, Any]:
-        result = self._result(recording)
+        result = self._result(recording, self._ica())
         report = scratch / self.report(recording).name
         result.report(title=recording.name.label).save(report, open_browser=False)
         _take_out_date(report)
@@ -366,11 +373,25 @@ class UnitStages:
         del facts["versions"]
         return facts | {"seconds": facts.pop("settings")["seconds"], "report": report.name}
 
-    def _result(self, recording: Recording) -> cleaning.Cleaned:
-        """Return what `mne_otica.clean_raw` would, with the components that the table has."""
+    def preview(self, recording: Recording, exclude: Sequence[int]) -> cleaning.Cleaned:
+        """Return what a recording would become without these components; write nothing."""
+        ica = self.fitted_ica()
+        _choose(ica, exclude)
+        self._cleaned.pop(recording, None)  # cleaned of other components
+        return self._result(recording, ica)
+
+    def fitted_ica(self) -> ICA:
+        """Return the ICA as its file has it, whatever the table says."""
+        return mne.preprocessing.read_ica(self.path("find", ".fif"), verbose="error")
+
+    def signals(self, recording: Recording) -> tuple[BaseRaw, BaseRaw]:
+        """Return a recording and the copy that the ICA is fitted on, neither to be changed."""
+        return self._raw(recording), self._copy_to_fit(recording)
+
+    def _result(self, recording: Recording, ica: ICA) -> cleaning.Cleaned:
+        """Return what `mne_otica.clean_raw` would, with the components that the ICA excludes."""
         fit, find = self.parameters("fit"), self.parameters("find")
         fitted, found = self.sidecar("fit")["Results"], self.sidecar("find")["Results"]
-        ica = self._ica()
         filtered = self._copy_to_fit(recording)
         cleaned, removed = self._clean(recording, ica)
         by_hand = sorted(ica.exclude) != sorted(found["components"])
@@ -395,6 +416,12 @@ class UnitStages:
             return locate_blinks(self._raw(recording), ica=ica, reject_by_annotation=reject)
         samples = np.array(found["samples"][recording.name.label], dtype=np.int64)
         return BlinkTimes(blink_events(samples), *(found[name] for name in _BLINK_FACTS))
+
+
+def _choose(ica: ICA, exclude: Sequence[int]) -> None:
+    """Let the ICA remove the components that a person chose."""
+    ica.exclude = list(exclude)
+    ica.labels_["blink"] = list(exclude)
 
 
 def _as_array(raw: BaseRaw) -> BaseRaw:
