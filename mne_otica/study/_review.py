@@ -85,6 +85,7 @@ class Review:
     def __init__(self, out: Path, who: str) -> None:
         self.out, self.who = out.absolute(), _one_line(who, "name")
         self.items = _items(self.out)
+        self._name = (_bids_root(self.out) or self.out).name
         self._opened: dict[tuple[int, str], Opened] = {}
         # Figures are computed one after the other, and do not hold up decisions.
         self._computing, self._writing = threading.Lock(), threading.Lock()
@@ -96,7 +97,7 @@ class Review:
         marks = self._marks()
         rows = kept_rows(self.out)
         return {
-            "name": self.out.name,
+            "name": self._name,
             "who": self.who,
             "recordings": [
                 self._summary(item, rows.get(item.label, (None, item.row))[1], marks)
@@ -328,8 +329,7 @@ def _items(out: Path) -> list[Item]:
         raise ValueError(
             f"{out} holds no study that mne_otica has run; give the folder that it wrote to."
         )
-    link = (description.get("DatasetLinks") or {}).get("raw")
-    root = None if link is None else Path(os.path.normpath(out / str(link)))
+    root = _bids_root(out)
     recordings = [_recording(path, label, root) for label, (path, _) in rows.items()]
     sharing = {one: unit for unit in group(recordings, True) for one in unit.recordings}
     items = [
@@ -337,6 +337,13 @@ def _items(out: Path) -> list[Item]:
         for recording, (_, row) in zip(recordings, rows.values(), strict=True)
     ]
     return sorted(items, key=_badness)
+
+
+def _bids_root(out: Path) -> Path | None:
+    """Return the top folder of the BIDS study that the recordings come from, if they do."""
+    links = files.read_json(out / "dataset_description.json").get("DatasetLinks")
+    link = links.get("raw") if isinstance(links, dict) else None
+    return None if link is None else Path(os.path.normpath(out / str(link)))
 
 
 def _recording(path: Path, label: str, root: Path | None) -> Recording:

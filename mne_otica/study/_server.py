@@ -164,9 +164,7 @@ class _Handler(BaseHTTPRequestHandler):
         if path == "api/recording":
             return _json(review.recording(_number(asked, "recording")))
         if path == "api/component":
-            return _json(
-                review.component(_number(asked, "recording"), _number(asked, "component"))
-            )
+            return _json(review.component(_number(asked, "recording"), _number(asked, "component")))
         if path == "api/effect":
             return _json(
                 review.effect(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import signal
 from scipy.interpolate import RBFInterpolator
 
+from mne_otica.artifacts._eyes import fit_sphere
 from mne_otica.ica import unmixing_in_volts
 
 if TYPE_CHECKING:
@@ -65,31 +66,31 @@ def _places(info: mne.Info) -> tuple[NDArray[np.float64], str]:
     Also return where they come from: ``"positions"``, ``"standard"`` for those that the
     names have in the 10-05 system, or ``"none"``.
     """
-    points = np.array([channel["loc"][:3] for channel in info["chs"]], dtype=float)
-    source = "positions"
+    points, source = _points(info), "positions"
     if not _usable(points):
-        places = _standard_montage().get_positions()["ch_pos"]
-        by_name = {name.lower(): place for name, place in places.items()}
-        nowhere = np.full(3, np.nan)
-        points = np.array([by_name.get(name.lower(), nowhere) for name in info["ch_names"]])
-        source = "standard" if _usable(points) else "none"
-    if source == "none":
-        return np.full((len(points), 2), np.nan), source
-    known = points[np.isfinite(points).all(axis=1)]
-    # The sphere through the electrodes, by least squares: |p|^2 = 2 p.c + (r^2 - |c|^2).
-    centre = np.linalg.lstsq(np.c_[2 * known, np.ones(len(known))], (known**2).sum(1))[0][:3]
-    from_centre = points - centre
-    distance = np.linalg.norm(from_centre, axis=1)
-    polar = np.arccos(np.clip(from_centre[:, 2] / distance, -1, 1))
-    flat = np.linalg.norm(from_centre[:, :2], axis=1)
-    direction = from_centre[:, :2] / np.maximum(flat, np.finfo(float).tiny)[:, np.newaxis]
+        points, source = _points(_at_standard_positions(info["ch_names"])), "standard"
+    known = np.isfinite(points).all(axis=1)
+    if not _usable(points):
+        return np.full((len(points), 2), np.nan), "none"
+    from_centre = points - fit_sphere(points[known])[0]
+    polar = np.arccos(np.clip(from_centre[:, 2] / np.linalg.norm(from_centre, axis=1), -1, 1))
+    across = np.linalg.norm(from_centre[:, :2], axis=1)
+    direction = from_centre[:, :2] / np.maximum(across, np.finfo(float).tiny)[:, np.newaxis]
     radius = polar / max(np.pi / 2, np.nanmax(polar))  # all electrodes lie on the disc
     return radius[:, np.newaxis] * direction, source
 
 
-def _standard_montage() -> mne.channels.DigMontage:
-    """Return the places that channel names have where a recording has no positions."""
-    return mne.channels.make_standard_montage("standard_1005")
+def _points(info: mne.Info) -> NDArray[np.float64]:
+    return np.array([channel["loc"][:3] for channel in info["chs"]], dtype=float)
+
+
+def _at_standard_positions(names: list[str]) -> mne.Info:
+    """Return channels at the places that their names have in the 10-05 system, if any."""
+    builtin = mne.channels.get_builtin_montages()
+    # MNE 1.13 renamed the montage; older versions know only the old name.
+    montage = "colin27_1005" if "colin27_1005" in builtin else "standard_1005"
+    info = mne.create_info(names, 100.0, "eeg")
+    return info.set_montage(montage, match_case=False, on_missing="ignore", verbose="error")
 
 
 def _usable(points: NDArray[np.float64]) -> bool:
