@@ -137,6 +137,8 @@ class Review:
             "components": [],
             "problem": None,
         }
+        if not work.path("find", ".fif").exists():
+            return shown | {"problem": "No ICA was fitted, so there are no components to show."}
         try:
             ica = work.fitted_ica()
             shown |= self._components(work)

@@ -85,7 +85,7 @@ function roundNumbers(low, high, count) {
 // Draw lines over one axis. `lines` are [values, class], spread evenly from x[0] to x[1], or over
 // the values of `at`; `events` are places of ticks; `spoken` says it for those who do not see it.
 export function drawLines(svg, { lines, x, at, events = [], spoken, height = 130 }) {
-  const width = Math.max(220, svg.parentElement.clientWidth);
+  const width = Math.max(120, svg.parentElement.clientWidth);
   svg.replaceChildren();
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("width", width);
@@ -97,11 +97,11 @@ export function drawLines(svg, { lines, x, at, events = [], spoken, height = 130
   const right = width - MARGIN.right, bottom = height - MARGIN.bottom;
   const across = (value) => MARGIN.left + (right - MARGIN.left) * (value - x[0]) / (x[1] - x[0]);
   const up = (value) => bottom - (bottom - MARGIN.top) * (value - low) / (high - low);
-  for (const value of roundNumbers(low, high, 3)) {
+  for (const value of roundNumbers(low, high, 5)) {
     add(svg, "line", { x1: MARGIN.left, x2: right, y1: up(value), y2: up(value), class: "grid" });
     add(svg, "text", { x: MARGIN.left - 5, y: up(value) + 4, class: "y" }, value);
   }
-  for (const value of roundNumbers(x[0], x[1], width / 90)) {
+  for (const value of roundNumbers(x[0], x[1], width / 70)) {
     add(svg, "text", { x: across(value), y: height - 5, class: "x" }, value);
   }
   for (const value of events) {

@@ -7,6 +7,7 @@ const MARKS = { failed: "✕", unsure: "?", "no-blink": "–", ok: "✓" };
 const TOLD = ["component", "type", "description", "status", "status_description", "who", "when", "note"];
 const SCORES = ["probability", "score"];
 const LABELS = ["kind", "label"];
+const UNITS = { rate: [1, "/min"], width: [1e3, "ms"], height: [1, "SD"], amplitude: [1e6, "µV"] };
 
 let study = null; // all recordings
 let index = 0; // of the recording that is shown
@@ -80,6 +81,8 @@ function showList() {
     button.addEventListener("click", () => openRecording(k));
     return element("li", {}, button);
   }));
+  const changed = study.recordings.filter((one) => one.changed).length;
+  show("changed", changed && `${changed} changed since the last run; mne_otica run applies it.`);
   at("recordings").children[index]?.scrollIntoView({ block: "nearest" });
 }
 
@@ -87,7 +90,8 @@ function showSummary() {
   const one = study.recordings[index];
   at("label").textContent = one.label;
   at("message").replaceChildren(
-    element("span", { className: `status ${one.status}` }, `${MARKS[one.status] || ""} ${one.status}`), `: ${one.message}`);
+    element("span", { className: `status ${one.status}` }, `${MARKS[one.status] || ""} ${one.status}`), `: ${one.message}`,
+    ...(one.warnings ? [element("details", { className: "soft" }, element("summary", {}, "Warnings"), one.warnings)] : []));
   show("recording-note", one.note && `Note: ${one.note}`);
   at("later").setAttribute("aria-pressed", one.later);
   at("previous").disabled = index === 0;
@@ -199,7 +203,12 @@ function showComponent() {
   at("figures").replaceChildren(...Object.entries(row)
     .filter(([name, value]) => !TOLD.includes(name) && known(value))
     .map(([name, value]) => element("div", {}, element("dt", {}, name.replaceAll("_", " ")),
-      element("dd", {}, Number.isFinite(Number(value)) ? Number(Number(value).toPrecision(3)) : value))));
+      element("dd", {}, figure(name, value)))));
+}
+
+function figure(name, value) {
+  const [scale, unit] = UNITS[name] || [1, ""];
+  return Number.isFinite(Number(value)) ? `${Number((scale * value).toPrecision(3))} ${unit}` : value;
 }
 
 function showCourse() {
@@ -243,13 +252,13 @@ async function refresh() {
 
 function showEffect() {
   const last = study.recordings[index], names = effect.removed.map(nameOf);
-  const compared = (now, before) => [percent(now), now === before ? "" :
+  const compared = (now, before) => [percent(now), percent(now) === percent(before) ? "" :
     element("small", {}, ` (last run ${percent(before)})`)];
   at("numbers").replaceChildren(
     element("div", {}, element("dt", {}, "Removed"), element("dd", {}, names.join(", ") || "none")),
     element("div", {}, element("dt", {}, "Benefit"), element("dd", { id: "benefit" }, ...compared(effect.benefit, last.benefit))),
     element("div", {}, element("dt", {}, "Harm"), element("dd", { id: "harm" }, ...compared(effect.harm, last.harm))));
-  at("verdict").textContent = effect.verdict;
+  show("verdict", effect.verdict !== last.message && `With this choice: ${effect.verdict}.`);
   at("channel").value = effect.channel;
   const channel = recording.channels[effect.channel], end = effect.start + effect.length;
   at("traces-title").textContent = `${channel} (µV), ${effect.start.toFixed(1)} to ${end.toFixed(1)} s of ${effect.seconds.toFixed(0)} s`;
@@ -300,6 +309,7 @@ function decide(change) {
       study.recordings[asked.index].changed = found.changed;
       if (asked.shared.length) study = await ask("api/study");
       tell(`Saved: ${nameOf(k)} of ${asked.label}, ${new Date().toLocaleTimeString()}`);
+      if (change.status && asked === recording) refresh();
     } catch (error) {
       Object.assign(row, before);
       tell(`Not saved. ${error.message}`, true);
@@ -309,7 +319,6 @@ function decide(change) {
     if (asked !== recording) return;
     markMaps();
     showComponent();
-    if (change.status) refresh();
   });
   return queue;
 }
