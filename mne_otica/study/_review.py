@@ -217,24 +217,25 @@ class Review:
         note : str | None
             A note; None leaves the one that is there.
         """
-        work = self._work(self._item(index))
+        item = self._item(index)
+        work = self._work(item)
+        note = None if note is None else _one_line(note, "note")
         with self._alone():
             try:
                 present = self._components(work)
+                text = table_source(work.table)
             except (OSError, ValueError, KeyError) as error:
                 raise Refusal(HTTPStatus.CONFLICT, str(error), components=[]) from error
-            if version != present["version"]:
+            if version != _version(text):
                 raise Refusal(
                     HTTPStatus.CONFLICT, "Someone else has changed this table.", **present
                 )
-            text = table_source(work.table)
             rows = cells(text)
             if component not in rows:
                 raise Refusal(HTTPStatus.NOT_FOUND, f"There is no component {component}.")
-            note = None if note is None else _one_line(note, "note")
             changes = decision(rows[component], self.who, _now(), status, note)
             _write(self.out, work.table, edited_text(text, {component: changes}))
-            return self._components(work) | {"changed": self._is_changed(self._item(index))}
+            return self._components(work) | {"changed": self._is_changed(item)}
 
     def mark(self, index: int, version: str, later: bool, note: str) -> dict[str, Any]:
         """Mark a recording for later, or leave a note on it; return its summary."""

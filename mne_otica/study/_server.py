@@ -137,7 +137,10 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refusal(HTTPStatus.FORBIDDEN, "This server is for this machine only.")
         origin = self.headers.get("Origin", f"http://{hosts[0]}")
         site = self.headers.get("Sec-Fetch-Site", "same-origin")
-        if origin != f"http://{hosts[0]}" or site not in ("same-origin", "none"):
+        # A person may follow a link to the page from anywhere.
+        followed = self.headers.get("Sec-Fetch-Mode") == "navigate" and self.command == "GET"
+        foreign = site not in ("same-origin", "none") and not followed
+        if origin != f"http://{hosts[0]}" or foreign:
             raise Refusal(HTTPStatus.FORBIDDEN, "Another page may not use this server.")
 
     def _without_token(self, path: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -116,14 +117,13 @@ class Opened:
         self._work, self._recording = work, recording
         self.ica = work.fitted_ica()
         self._raw, self.filtered = work.signals(recording)
-        self._data = self.filtered.get_data()
         self._unmixing = unmixing_in_volts(self.ica)
         self._result: Cleaned | None = None
         self._exclude: list[int] | None = None
 
     def component(self, component: int) -> dict[str, Any]:
         """Return the course and the spectrum of a component."""
-        course = self._unmixing[component] @ self._data
+        course = self._unmixing[component] @ self.filtered.get_data()
         scale = max(course.std(), np.finfo(float).tiny)
         sfreq = self.filtered.info["sfreq"]
         n_fft = min(len(course), int(_SPECTRUM * sfreq))
@@ -151,7 +151,7 @@ class Opened:
         window that has most events.
         """
         result = self._preview(exclude)
-        sfreq, n_times = self.filtered.info["sfreq"], self._data.shape[1]
+        sfreq, n_times = self.filtered.info["sfreq"], self.filtered.n_times
         if channel is None:
             channel = int(np.argmax(np.abs(self.ica.get_components()[:, component])))
         name = self.filtered.ch_names[channel]
@@ -180,7 +180,8 @@ class Opened:
 
     def _preview(self, exclude: Sequence[int]) -> Cleaned:
         if self._result is None or self._exclude != list(exclude):
-            with mne.use_log_level("error"):
+            with mne.use_log_level("error"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a run tells them
                 self._result = self._work.preview(self._recording, exclude)
             self._exclude = list(exclude)
         return self._result

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -460,7 +461,10 @@ def test_foreign_origin(server, origin):
 
 def test_requests_of_other_pages(server):
     assert_refused(server, "api/decision", decision(server), Origin=None, status=[403])
-    assert_refused(server, "api/study", Sec_Fetch_Site="cross-site", status=[403])
+    other = {"Sec_Fetch_Site": "cross-site"}
+    assert_refused(server, "api/study", status=[403], **other)
+    assert_refused(server, "api/decision", decision(server), Sec_Fetch_Mode="navigate", **other)
+    assert send(server, "", Sec_Fetch_Mode="navigate", **other)[0] == 200, "a link to the page"
     assert_refused(server, "api/study", host="", status=[400, 403])
     simple = {"Content_Type": "text/plain"}  # the kind that a form may send anywhere
     assert_refused(server, "api/decision", decision(server), status=[415], **simple)
@@ -641,6 +645,14 @@ class Page:
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
 
+def soon(holds):
+    """Return whether something comes true before long."""
+    end = time.monotonic() + LONG
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.05)
+    return holds()
+
+
 def test_page_from_the_keyboard(driver, out):
     from selenium.webdriver import Keys
 
@@ -677,9 +689,11 @@ def test_page_from_the_keyboard(driver, out):
         assert page.text("traces-title").split()[0] != channel
         page.press("C", "," if page.driver.find_element("id", "earlier").is_enabled() else ".")
         assert page.text("traces-title") != title
-        # Leaving the page loses nothing, not even the place.
+        # Leaving the page loses nothing, not even a note that is being written, or the place.
+        page.press("n", " indeed")
         driver.refresh()
         page.settle()
+        assert soon(lambda: "odd indeed" in table_of(out, label).read_text(encoding="utf-8"))
         assert page.text("label") == label
         assert "later" in page.text("recordings")
         assert page.text("component-name") == f"ICA{min(removed, other):03d}: removed"
@@ -778,8 +792,6 @@ def test_study_of_twelve_from_first_key_to_last(driver, tmp_path):
             look(page, step)
             page.press("j")
         assert page.text("position") == "12 of 12"
-        page.press("k", "f")
-        flipped.append(page.text("label"))
         assert page.text("recordings").count("changed") == len(flipped) == 6
         driver.get("about:blank")
     assert main(["run", "--bids-root", str(tmp_path)]) == 1, "as one recording failed before, too"

@@ -197,7 +197,7 @@ function showComponent() {
   at("flip-text").textContent = bad ? "Keep it" : "Remove it";
   at("map").setAttribute("aria-label", `Map of ${nameOf(component)}, seen from above`);
   drawMapSoon(at("map"), component, true);
-  at("reason").textContent = known(row.status_description) ? row.status_description : "Nothing speaks for an artifact.";
+  at("reason").textContent = known(row.status_description) ? row.status_description : "No sign of an artifact.";
   show("decided", known(row.who) && `Decided by ${row.who}, ${known(row.when) ? new Date(row.when).toLocaleString() : ""}`);
   show("component-note", known(row.note) && `Note: ${row.note}`);
   at("figures").replaceChildren(...Object.entries(row)
