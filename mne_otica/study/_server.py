@@ -30,11 +30,11 @@ _TOKEN_BYTES = 32
 _IDLE = 60  # s after which a connection is closed
 _NUMBER = re.compile(r"\d{1,6}", re.ASCII)
 _SECONDS = re.compile(r"\d{1,8}(\.\d{1,6})?", re.ASCII)
+_HTML, _SCRIPT = "text/html; charset=utf-8", "text/javascript; charset=utf-8"
 _PAGES = {
-    "": ("index.html", "text/html; charset=utf-8"),
+    "": ("index.html", _HTML),
     "review.css": ("review.css", "text/css; charset=utf-8"),
-    "review.js": ("review.js", "text/javascript; charset=utf-8"),
-    "draw.js": ("draw.js", "text/javascript; charset=utf-8"),
+    **{name: (name, _SCRIPT) for name in ("review.js", "draw.js", "page.js")},
 }
 _JSON = "application/json; charset=utf-8"
 _HEADERS = {
@@ -161,7 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
         if path == "report":
             page = review.report(_number(asked, "recording"))
             policy = {"Content-Security-Policy": _REPORT_POLICY}
-            return page, "text/html; charset=utf-8", policy
+            return page, _HTML, policy
         if path == "api/study":
             return _json(review.study())
         if path == "api/recording":

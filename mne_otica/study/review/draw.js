@@ -101,7 +101,7 @@ export function drawLines(svg, { lines, x, at, events = [], spoken, height = 130
     add(svg, "line", { x1: MARGIN.left, x2: right, y1: up(value), y2: up(value), class: "grid" });
     add(svg, "text", { x: MARGIN.left - 5, y: up(value) + 4, class: "y" }, value);
   }
-  for (const value of roundNumbers(x[0], x[1], width / 70)) {
+  for (const value of roundNumbers(x[0], x[1], Math.max(3, width / 70))) {
     add(svg, "text", { x: across(value), y: height - 5, class: "x" }, value);
   }
   for (const value of events) {

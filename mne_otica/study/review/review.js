@@ -1,12 +1,13 @@
 // The review page: what is shown, the keys, and the requests.
 import { drawLines, drawMap } from "./draw.js";
+import { ask, at, element, known, nameOf, percent, show, tell } from "./page.js";
 
-const at = (id) => document.getElementById(id);
 const MARKS = { failed: "✕", unsure: "?", "no-blink": "–", ok: "✓" };
 // Columns that are shown in words elsewhere
 const TOLD = ["component", "type", "description", "status", "status_description", "who", "when", "note"];
 const SCORES = ["probability", "score"];
 const LABELS = ["kind", "label"];
+const first = (row, names) => names.map((name) => row[name]).find(known);
 const UNITS = { rate: [1, "/min"], width: [1e3, "ms"], height: [1, "SD"], amplitude: [1e6, "µV"] };
 
 let study = null; // all recordings
@@ -16,51 +17,6 @@ let component = 0;
 let view = { channel: null, start: null }; // null is what the server finds best
 let effect = null;
 let course = null;
-
-// Requests
-
-let running = 0;
-async function ask(path, body) {
-  document.body.dataset.running = ++running;
-  try {
-    const options = body === undefined ? {} : {
-      method: "POST", keepalive: true, body: JSON.stringify(body),
-      headers: { "Content-Type": "application/json" },
-    };
-    const answer = await fetch(path, options);
-    const content = await answer.json();
-    if (!answer.ok) throw Object.assign(new Error(content.error), { status: answer.status, content });
-    return content;
-  } catch (error) {
-    if (error.status === undefined) {
-      error.message = "The server does not answer. Start mne_otica review again and open its new address.";
-    }
-    throw error;
-  } finally {
-    document.body.dataset.running = --running;
-  }
-}
-
-function tell(text, wrong = false) {
-  at("state").textContent = text;
-  at("state").classList.toggle("wrong", wrong);
-}
-
-function show(id, text) {
-  at(id).textContent = text || "";
-  at(id).hidden = !text;
-}
-
-const known = (text) => text !== undefined && text !== null && text !== "" && text !== "n/a";
-const percent = (value) => value === null || value === undefined ? "–" : `${(100 * value).toFixed(1)} %`;
-const nameOf = (k) => `ICA${String(k).padStart(3, "0")}`;
-const first = (row, names) => names.map((name) => row[name]).find(known);
-
-function element(name, attributes, ...children) {
-  const made = Object.assign(document.createElement(name), attributes);
-  made.append(...children);
-  return made;
-}
 
 // The list of recordings
 
