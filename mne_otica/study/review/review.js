@@ -216,13 +216,13 @@ function showEffect() {
     element("div", {}, element("dt", {}, "Harm"), element("dd", { id: "harm" }, ...compared(effect.harm, last.harm))));
   show("verdict", effect.verdict !== last.message && `With this choice: ${effect.verdict}.`);
   at("channel").value = effect.channel;
+  const average = effect.average;
+  at("average-figure").hidden = !average;
+  at("traces").classList.toggle("lone", !average);
   const channel = recording.channels[effect.channel], end = effect.start + effect.length;
   at("traces-title").textContent = `${channel} (µV), ${effect.start.toFixed(1)} to ${end.toFixed(1)} s of ${effect.seconds.toFixed(0)} s`;
   drawLines(at("before-after"), { lines: [[effect.before, "before"], [effect.after, "after"]], x: [effect.start, end],
     events: effect.events, height: 170, spoken: `${channel} before and after, ${effect.start.toFixed(1)} to ${end.toFixed(1)} s` });
-  const average = effect.average;
-  at("average-figure").hidden = !average;
-  at("traces").classList.toggle("lone", !average);
   if (average) {
     at("average-title").textContent = `Mean of ${average.n_events} events`;
     drawLines(at("average"), { lines: [[average.before, "before"], [average.after, "after"]], x: [-average.half, average.half],
