@@ -43,6 +43,8 @@ _MARKS = "review.tsv"
 _MARK_COLUMNS = ("recording", "later", "note", "who", "when")
 _MOST_OPEN = 2  # recordings that are kept in memory
 _LONGEST_NOTE = 2000
+# One after the other, as MNE's log level is the whole process's. Decisions do not wait for it.
+_COMPUTING = threading.Lock()
 _GOES_FIRST = STATUSES[:2]  # failed and unsure, before harm is looked at
 
 
@@ -87,8 +89,7 @@ class Review:
         self.items = _items(self.out)
         self._name = (_bids_root(self.out) or self.out).name
         self._opened: dict[tuple[int, str], Opened] = {}
-        # Figures are computed one after the other, and do not hold up decisions.
-        self._computing, self._writing = threading.Lock(), threading.Lock()
+        self._writing = threading.Lock()
 
     # What is shown
 
@@ -140,11 +141,13 @@ class Review:
         if not work.path("find", ".fif").exists():
             return shown | {"problem": "No ICA was fitted, so there are no components to show."}
         try:
-            ica = work.fitted_ica()
             shown |= self._components(work)
+            with _COMPUTING:
+                ica = work.fitted_ica()
+                return shown | {"channels": ica.ch_names, "topographies": topographies(ica)}
         except (OSError, ValueError, KeyError) as error:
-            return shown | {"problem": f"There are no components to show: {error}"}
-        return shown | {"channels": ica.ch_names, "topographies": topographies(ica)}
+            problem = f"The components cannot be shown: {error}"
+            return shown | {"components": [], "problem": problem}
 
     def _components(self, work: UnitStages) -> dict[str, Any]:
         """Return the table of components and its version, or raise if it makes no sense."""
@@ -189,7 +192,7 @@ class Review:
         item = self._item(index)
         work = self._work(item)
         key = index, str(work.sidecar("find").get("Key"))
-        with self._computing:
+        with _COMPUTING:
             try:
                 opened = self._opened.pop(key, None) or Opened(work, item.recording)
             except (OSError, ValueError, KeyError) as error:

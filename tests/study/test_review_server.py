@@ -3,6 +3,7 @@
 import http.client
 import json
 import shutil
+import socket
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,8 @@ def test_page_needs_nothing_from_elsewhere(server):
         text = body.decode().replace("http://www.w3.org/2000/svg", "")
         assert "http://" not in text
         assert "https://" not in text
-    assert json.loads(send(server, "api/study")[2])["who"] == "Ann"
+    for host in server.hosts:
+        assert json.loads(send(server, "api/study", host=host)[2])["who"] == "Ann"
     report = send(server, f"report?recording={number(server.review, 'one')}")
     assert "sandbox" in report[1]["Content-Security-Policy"]
 
@@ -223,6 +225,26 @@ def test_bodies_of_unknown_length(server):
     assert_refused(server, "api/decision", body, status=[411], **chunked)
     assert_refused(server, "api/decision", body, status=[411], Content_Length="-1")
     assert_refused(server, "api/decision", body, status=[411], Content_Length="5e0")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\x00\xff nothing like a request\r\n\r\n",
+        b"GET /" + b"x" * 70000 + b" HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 200 + b"\r\n",
+        b"GET http://[ HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+    ],
+    ids=["noise", "long", "headers", "address", "version"],
+)
+def test_what_is_no_request(server, text):
+    before = everything(server.review.out)
+    with socket.create_connection(server.server_address, timeout=30) as connection:
+        connection.sendall(text)
+        answer = connection.makefile("rb").read()
+    assert b'{"error": ' in answer
+    assert everything(server.review.out) == before
 
 
 def test_rows_that_lead_elsewhere_are_not_followed(reviewed, tmp_path):
