@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import mne
@@ -32,6 +33,7 @@ _HALF = 0.5  # s on either side of an event
 _SPECTRUM = 2.0  # s, so half a hertz between frequencies
 _HIGHEST = 80.0  # Hz
 _MICRO = 1e6
+_REMEMBERED = 8  # choices of components
 
 
 def topographies(ica: ICA) -> dict[str, Any]:
@@ -118,8 +120,7 @@ class Opened:
         self.ica = work.fitted_ica()
         self._raw, self.filtered = work.signals(recording)
         self._unmixing = unmixing_in_volts(self.ica)
-        self._result: Cleaned | None = None
-        self._exclude: list[int] | None = None
+        self._results: dict[tuple[int, ...], Cleaned] = {}
 
     def component(self, component: int) -> dict[str, Any]:
         """Return the course and the spectrum of a component."""
@@ -179,12 +180,19 @@ class Opened:
         }
 
     def _preview(self, exclude: Sequence[int]) -> Cleaned:
-        if self._result is None or self._exclude != list(exclude):
+        """Return the result of a choice; that of the last few choices is remembered."""
+        choice = tuple(exclude)
+        result = self._results.pop(choice, None)
+        if result is None:
             with mne.use_log_level("error"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # a run tells them
-                self._result = self._work.preview(self._recording, exclude)
-            self._exclude = list(exclude)
-        return self._result
+                result = self._work.preview(self._recording, choice)
+            # The cleaned recording is not shown, and would take memory for each choice.
+            result = replace(result, raw=self.filtered)
+        self._results[choice] = result
+        for other in list(self._results)[:-_REMEMBERED]:
+            del self._results[other]
+        return result
 
     def _fullest(self, events: NDArray[np.int64], length: int) -> int:
         """Return where a window of some length starts that has as many events as any."""
