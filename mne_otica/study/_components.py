@@ -98,7 +98,9 @@ def cells(text: str) -> dict[int, dict[str, str]]:
     """Return all cells of a table that `read_table` understands, by component and column."""
     reader = csv.DictReader(io.StringIO(text.removeprefix(_BOM), newline=""), delimiter="\t")
     return {
-        int(row["component"]): {name: value or "n/a" for name, value in row.items() if name}
+        int(row["component"]): {
+            name: (value or "").strip() or "n/a" for name, value in row.items() if name
+        }
         for row in reader
     }
 
@@ -113,12 +115,18 @@ def decisions(path: Path) -> dict[int, dict[str, str]]:
 
 
 def edited_text(text: str, changes: Mapping[int, Mapping[str, str]]) -> str:
-    """Return a table with some cells changed, as a person would; everything else is kept."""
+    """Return a table with some cells changed, as a person would; everything else is kept.
+
+    Columns and components that it does not have are added at its end.
+    """
     mark = _BOM if text.startswith(_BOM) else ""
     head, *rows = csv.reader(io.StringIO(text.removeprefix(_BOM), newline=""), delimiter="\t")
     number = head.index("component")
     columns = dict.fromkeys(name for cells in changes.values() for name in cells)
     head += [name for name in columns if name not in head]
+    rows = [row for row in rows if row]
+    new = set(changes) - {int(row[number]) for row in rows}
+    rows += [[str(one) if name == "component" else "n/a" for name in head] for one in sorted(new)]
     file = io.StringIO(newline="")
     ends = "\r\n" if "\r\n" in text else "\n"
     writer = csv.writer(file, delimiter="\t", lineterminator=ends)
@@ -135,13 +143,13 @@ def decision(
     row: Mapping[str, str], who: str, when: str, status: str | None = None, note: str | None = None
 ) -> dict[str, str]:
     """Return the cells that change when someone decides about a component or notes something."""
-    changes = {"who": who, "when": when}
+    changes = {"status": row["status"], "who": who, "when": when, "note": row.get("note", "n/a")}
     if status is not None and status != row["status"]:
         why = _by_hand(status, row.get("status_description", "n/a"))
         changes |= {"status": status, "status_description": why}
     if note is not None:
         changes["note"] = note or "n/a"
-    return {"note": row.get("note", "n/a")} | changes
+    return changes
 
 
 def _cell(value: float | None) -> str:

@@ -134,6 +134,7 @@ class Review:
             "label": item.label,
             "has_signals": item.recording.path.exists(),
             "has_report": work.report(item.recording).is_file(),
+            "changed": self._is_changed(item),
             "shared": [one.name.label for one in item.unit.recordings if one != item.recording],
             "components": [],
             "problem": None,
@@ -157,7 +158,7 @@ class Review:
         rows = cells(text)
         return {
             "version": _version(text),
-            "components": [rows[one] for one in sorted(rows)],
+            "components": [rows.get(one, _kept(one)) for one in range(n_components)],
         }
 
     def component(self, index: int, component: int) -> dict[str, Any]:
@@ -233,10 +234,9 @@ class Review:
                 raise Refusal(
                     HTTPStatus.CONFLICT, "Someone else has changed this table.", **present
                 )
-            rows = cells(text)
-            if component not in rows:
-                raise Refusal(HTTPStatus.NOT_FOUND, f"There is no component {component}.")
-            changes = decision(rows[component], self.who, _now(), status, note)
+            _check_number(component, len(present["components"]), "component")
+            row = present["components"][component]
+            changes = decision(row, self.who, _now(), status, note)
             _write(self.out, work.table, edited_text(text, {component: changes}))
             return self._components(work) | {"changed": self._is_changed(item)}
 
@@ -293,6 +293,11 @@ class Review:
 
     def _work(self, item: Item) -> UnitStages:
         return UnitStages(item.unit, self.out, Options({}, ()))
+
+
+def _kept(component: int) -> dict[str, str]:
+    """Return the row of a component that a table lacks: it is not removed."""
+    return {"component": str(component), "status": "good"}
 
 
 def _write(out: Path, path: Path, text: str) -> None:

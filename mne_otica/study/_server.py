@@ -193,8 +193,8 @@ class _Handler(BaseHTTPRequestHandler):
             later, note = _field(body, "later", bool), _field(body, "note", str)
             return _json(review.mark(index, version, later, note))
         status, note = (_field(body, name, str | None) for name in ("status", "note"))
-        if status not in ("good", "bad", None):
-            raise Refusal(HTTPStatus.BAD_REQUEST, f"status {status!r} is neither good nor bad.")
+        if status not in ("good", "bad", None) or (status is None and note is None):
+            raise Refusal(HTTPStatus.BAD_REQUEST, f"Status {status!r} is neither good nor bad.")
         component = _field(body, "component", int)
         return _json(review.decide(index, component, version, status, note))
 

@@ -118,7 +118,7 @@ def test_decision_is_an_edit_by_hand(out, review):
     answer = flip(review, "one", 3, "bad", "looks like\ta\n\x00 blink ")
     assert answer["changed"]
     new = table.read_text(encoding="utf-8").splitlines()
-    assert new[0].split("\t") == [*old[0].split("\t"), "note", "who", "when"]
+    assert new[0].split("\t") == [*old[0].split("\t"), "who", "when", "note"]
     row = cells("\n".join(new))[3]
     assert (row["status"], row["status_description"]) == ("bad", "Removed by hand")
     assert (row["who"], row["note"]) == ("Ann", "looks like a blink")
@@ -174,6 +174,21 @@ def test_table_of_a_spreadsheet_stays_one(out, review):
     assert rows[1]["status_description"] == 'a "quoted" reason'
     assert rows[4]["note"] == '"quoted'
     assert bad_components(read_table(table, 10))[-1] == 4
+
+
+def test_table_with_gaps_can_be_decided_about(out, review):
+    table = table_of(out)
+    lines = table.read_text(encoding="utf-8").splitlines()
+    del lines[4]  # component 3
+    lines.insert(2, "")
+    table.write_text("\n".join(lines), encoding="utf-8")
+    shown = review.recording(number(review, "one"))["components"]
+    assert [row["component"] for row in shown] == [str(k) for k in range(10)]
+    flip(review, "one", 5, None, "fine")
+    flip(review, "one", 3, "bad")
+    rows = cells(table.read_text(encoding="utf-8"))
+    assert sorted(rows) == list(range(10))
+    assert (rows[3]["status"], rows[5]["status"], rows[5]["note"]) == ("bad", "good", "fine")
 
 
 def test_decisions_outlive_another_search(out, review, recordings):

@@ -144,6 +144,7 @@ def test_page_shows_what_someone_else_decided(driver, out):
         rows = cells(table_of(out, "two").read_text(encoding="utf-8"))
         assert [row["who"] for row in rows.values()].count("Ann") == 0
         page.press(Keys.ENTER)
+        assert "changed" in page.text("recordings")
         before = page.text("component-name")
         page.press("f")
         assert page.text("component-name") != before

@@ -184,6 +184,7 @@ def test_decisions_sent_elsewhere(server, path):
         {"status": ".."},
         {"status": "BAD"},
         {"status": 1},
+        {"status": None},
         {"version": ".."},
         {"version": 1},
         {"version": ...},

@@ -57,7 +57,7 @@ function showSummary() {
 // A recording and its components
 
 let opening = 0;
-async function openRecording(k) {
+async function openRecording(k, wanted = null) {
   const order = ++opening;
   index = k;
   recording = effect = course = null;
@@ -71,14 +71,16 @@ async function openRecording(k) {
     const found = await ask(`api/recording?recording=${k}`);
     if (order !== opening) return;
     recording = { ...found, index: k };
-    showRecording();
+    study.recordings[k].changed = found.changed;
+    showList();
+    showRecording(wanted);
     tell("");
   } catch (error) {
     if (order === opening) tell(error.message, true);
   }
 }
 
-function showRecording() {
+function showRecording(wanted) {
   show("problem", recording.problem);
   show("shared", recording.shared.length && `One ICA for this and ${recording.shared.join(", ")}: decisions hold for all.`);
   at("report").hidden = !recording.has_report;
@@ -91,7 +93,7 @@ function showRecording() {
   at("places").textContent = recording.topographies.source === "standard" ? "at standard positions, as the recording has none" : "";
   at("channel").replaceChildren(...recording.channels.map((name, k) => new Option(name, k)));
   showMaps();
-  chooseComponent(bestComponent());
+  chooseComponent(wanted ?? bestComponent());
   refresh();
 }
 
@@ -400,7 +402,7 @@ at("note").addEventListener("close", () => { saveNote = null; });
 at("note-text").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); keepNote(); }
 });
-at("conflict").addEventListener("close", () => openRecording(index));
+at("conflict").addEventListener("close", () => openRecording(index, component));
 addEventListener("pagehide", () => { if (at("note").open) keepNote(); });
 addEventListener("resize", () => { showCourse(); if (effect) showEffect(); });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => recording?.components.length && (showMaps(), showComponent()));
@@ -409,7 +411,10 @@ at("keys").append(...KEYS.map(([keys, what]) => element("tr", {},
   element("td", {}, ...keys.flatMap((key, k) => [k ? " or " : "", element("kbd", {}, SHOWN[key] || key)])),
   element("td", {}, what))));
 
-if (matchMedia("(max-width: 60rem)").matches) at("list").open = false;
+const narrow = matchMedia("(max-width: 60rem)");
+const fold = () => { at("list").open = !narrow.matches; };
+narrow.addEventListener("change", fold);
+fold();
 try {
   study = await ask("api/study");
   const wanted = Number(location.hash.slice(1));
