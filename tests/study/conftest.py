@@ -15,7 +15,7 @@ def recordings(tmp_path_factory):
     folder = tmp_path_factory.mktemp("in")
     with mne.use_log_level("error"):
         for name, seed, n_blinks in (("one", 0, 8), ("two", 1, 8), ("still", 2, 0)):
-            simulated(seed, n_blinks).save(folder / f"{name}_raw.fif")
+            simulated(seed, n_blinks).raw.save(folder / f"{name}_raw.fif")
     (folder / "empty.edf").touch()
     return sorted(folder.iterdir())
 

