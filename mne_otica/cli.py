@@ -1,8 +1,10 @@
 """The command line ``mne_otica``, also as ``python -m mne_otica``."""
 
 import argparse
+import getpass
 import sys
 import time
+import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -60,6 +62,42 @@ def _study(arguments: argparse.Namespace) -> int:
         print(f"mne_otica {command}: stopped; run it again to go on.", file=sys.stderr)
         return 130
     return 1 if study.failed else 0
+
+
+def _review(arguments: argparse.Namespace) -> int:
+    """Look at a study in the browser, and decide what is removed."""
+    from mne_otica.study._review import Review
+    from mne_otica.study._server import ReviewServer
+
+    try:
+        server = ReviewServer(Review(arguments.out, arguments.name or _user()), arguments.port)
+    except (OSError, ValueError, ImportError, OverflowError) as error:
+        print(f"mne_otica review: {error}", file=sys.stderr)
+        return 1
+    with server:
+        print(server.address, "Stop with Ctrl-C; nothing is lost.", sep="\n", flush=True)
+        if not arguments.no_browser:
+            webbrowser.open(server.address)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print("Stopped. To apply what was decided, run the study again as before.")
+    return 0
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a container may have users without a name
+        return "unknown"
+
+
+def _add_review_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("out", type=Path, metavar="OUT", help="the output folder of the study")
+    add("--port", type=int, default=0, metavar="N", help="the port (default: any that is free)")
+    add("--no-browser", action="store_true", help="only print the address")
+    add("--name", metavar="WHO", help="the name for your decisions (default: your user name)")
 
 
 def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
@@ -126,12 +164,15 @@ def _parser() -> argparse.ArgumentParser:
     for name, run in {
         "demo": _demo,
         **dict.fromkeys(_STUDY, _study),
+        "review": _review,
         "sys_info": _sys_info,
     }.items():
         text = _STUDY.get(name, run.__doc__)
         command = commands.add_parser(name, help=text, description=text)
         if run is _study:
             _add_study_options(command, name)
+        elif run is _review:
+            _add_review_options(command)
         command.add_argument("--verbose", action="store_true", help="show MNE's messages")
         command.set_defaults(function=run)
     return parser

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -27,6 +28,10 @@ _FIGURES = (
 )
 # How the reasons begin that are written here
 _AUTOMATIC = ("Auto-detected blink (mne-otica)", "Kept, unsure (mne-otica)", "n/a")
+# How a reason reads whose status a person has changed; the second group is what it said before.
+_BY_HAND = re.compile("(Removed|Kept) by hand(?:; before: (.*))?")
+DECIDED = ("who", "when", "note")  # columns of a table in which someone has decided
+_BOM = "\ufeff"  # with which spreadsheets begin a file
 
 
 def table_text(
@@ -70,18 +75,81 @@ def reworded(path: Path, rows: dict[int, tuple[str, str]], automatic: Sequence[i
     }
     if not wrong:
         return None
-    lines = path.read_text(encoding="utf-8-sig").splitlines()
-    head = lines[0].split("\t")
-    number, reason = head.index("component"), head.index("status_description")
-    for k, line in enumerate(lines[1:], start=1):
-        cells = line.split("\t")
-        component = int(cells[number])
-        if component in wrong:
-            status, why = rows[component]
-            done = "Removed" if status == "bad" else "Kept"
-            cells[reason] = f"{done} by hand" + ("" if why == "n/a" else f"; before: {why}")
-            lines[k] = "\t".join(cells)
-    return "\n".join(lines) + "\n"
+    changes = {one: {"status_description": _by_hand(*rows[one])} for one in wrong}
+    return edited_text(table_source(path), changes)
+
+
+def _by_hand(status: str, why: str) -> str:
+    """Return the reason of a status that a person has changed; changed back, it is as before."""
+    changed = _BY_HAND.fullmatch(why)
+    if changed:
+        return changed[2] or "n/a"
+    done = "Removed" if status == "bad" else "Kept"
+    return f"{done} by hand" + ("" if why == "n/a" else f"; before: {why}")
+
+
+def table_source(path: Path) -> str:
+    """Return the text of a table with the line ends and the byte order mark that it has."""
+    with open(path, encoding="utf-8", newline="") as file:
+        return file.read()
+
+
+def cells(text: str) -> dict[int, dict[str, str]]:
+    """Return all cells of a table that `read_table` understands, by component and column."""
+    reader = csv.DictReader(io.StringIO(text.removeprefix(_BOM), newline=""), delimiter="\t")
+    return {
+        int(row["component"]): {
+            name: (value or "").strip() or "n/a" for name, value in row.items() if name
+        }
+        for row in reader
+    }
+
+
+def decisions(path: Path) -> dict[int, dict[str, str]]:
+    """Return who decided what about which component, and when; nothing where there is no table."""
+    try:
+        rows = cells(table_source(path))
+    except (OSError, ValueError, KeyError, TypeError):  # or none that can be understood
+        return {}
+    return {one: {name: row[name] for name in DECIDED if name in row} for one, row in rows.items()}
+
+
+def edited_text(text: str, changes: Mapping[int, Mapping[str, str]]) -> str:
+    """Return a table with some cells changed, as a person would; everything else is kept.
+
+    Columns and components that it does not have are added at its end.
+    """
+    mark = _BOM if text.startswith(_BOM) else ""
+    head, *rows = csv.reader(io.StringIO(text.removeprefix(_BOM), newline=""), delimiter="\t")
+    number = head.index("component")
+    columns = dict.fromkeys(name for cells in changes.values() for name in cells)
+    head += [name for name in columns if name not in head]
+    rows = [row for row in rows if row]
+    new = set(changes) - {int(row[number]) for row in rows}
+    rows += [[str(one) if name == "component" else "n/a" for name in head] for one in sorted(new)]
+    file = io.StringIO(newline="")
+    ends = "\r\n" if "\r\n" in text else "\n"
+    writer = csv.writer(file, delimiter="\t", lineterminator=ends)
+    writer.writerow(head)
+    for row in rows:
+        row += ["n/a"] * (len(head) - len(row))
+        for name, value in changes.get(int(row[number]), {}).items():
+            row[head.index(name)] = value
+        writer.writerow(row)
+    return mark + file.getvalue()
+
+
+def decision(
+    row: Mapping[str, str], who: str, when: str, status: str | None = None, note: str | None = None
+) -> dict[str, str]:
+    """Return the cells that change when someone decides about a component or notes something."""
+    changes = {"status": row["status"], "who": who, "when": when, "note": row.get("note", "n/a")}
+    if status is not None and status != row["status"]:
+        why = _by_hand(status, row.get("status_description", "n/a"))
+        changes |= {"status": status, "status_description": why}
+    if note is not None:
+        changes["note"] = note or "n/a"
+    return changes
 
 
 def _cell(value: float | None) -> str:

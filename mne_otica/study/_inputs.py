@@ -133,6 +133,11 @@ def find_bids(
     ]
 
 
+def bids_recording(path: Path, root: Path) -> Recording:
+    """Return the recording that a file of a BIDS study is, whether or not it is still there."""
+    return Recording(path, _bids_name(_bids_path(path)), root)
+
+
 def _without_key(values: Sequence[str] | None) -> list[str] | None:
     """Return values of an entity without its key, which people write, too: sub-01."""
     return values and [re.sub(r"^[a-z]+-", "", value) for value in values]
@@ -165,7 +170,7 @@ def _shared_name(recording: Recording) -> Name:
     """Return the name without its run; in BIDS without its task, too, as the pipeline has it."""
     if recording.bids_root is None:
         return Name(recording.name.folder, _RUN.sub("", recording.name.head))
-    path = _bids_path(recording).update(task=None, run=None, check=False)
+    path = _bids_path(recording.path).update(task=None, run=None, check=False)
     return replace(_bids_name(path), folder=recording.name.folder)
 
 
@@ -229,10 +234,10 @@ def _read(recording: Recording) -> mne.io.BaseRaw:
         return mne.io.read_raw(recording.path)
     from mne_bids import read_raw_bids
 
-    return read_raw_bids(_bids_path(recording))
+    return read_raw_bids(_bids_path(recording.path))
 
 
-def _bids_path(recording: Recording) -> BIDSPath:
+def _bids_path(path: Path) -> BIDSPath:
     from mne_bids import get_bids_path_from_fname
 
-    return get_bids_path_from_fname(recording.path)
+    return get_bids_path_from_fname(path)

@@ -75,7 +75,10 @@ def finished(unit: Unit, out: Path, options: Options) -> list[Row] | None:
     try:
         if work.pending():
             return None
-        return [_row(work, recording) for recording in unit.recordings]
+        rows = [_row(work, recording) for recording in unit.recordings]
+        for recording, row in zip(unit.recordings, rows, strict=True):
+            _keep(out, recording, row)
+        return rows
     except Exception:  # whatever is wrong, it is found again, and told, when it is processed
         return None
     finally:
@@ -157,16 +160,22 @@ def _rows_folder(out: Path) -> Path:
     return out / files.WORK / "rows"
 
 
-def other_rows(out: Path, recordings: list[Recording]) -> list[Row]:
-    """Return the rows of recordings that other runs did and that are still there."""
-    own = {recording.name.label for recording in recordings}
-    rows = []
+def kept_rows(out: Path) -> dict[str, tuple[Path, Row]]:
+    """Return the input and the row of every recording that any run did, by label."""
+    rows = {}
     for path in sorted(_rows_folder(out).glob("*.json")):
         content = files.read_json(path)
         row = content.get("row")
-        if path.stem not in own and _is_row(row) and Path(str(content.get("input"))).exists():
-            rows.append(row)
+        if _is_row(row) and row["recording"] == path.stem:
+            rows[path.stem] = Path(str(content.get("input"))), row
     return rows
+
+
+def other_rows(out: Path, recordings: list[Recording]) -> list[Row]:
+    """Return the rows of recordings that other runs did and that are still there."""
+    own = {recording.name.label for recording in recordings}
+    kept = kept_rows(out).items()
+    return [row for label, (path, row) in kept if label not in own and path.exists()]
 
 
 def _is_row(row: Any) -> bool:

@@ -6,7 +6,7 @@ import logging
 import re
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,14 @@ from mne_otica import __version__, cleaning, evaluation
 from mne_otica._recording import filtered_copy
 from mne_otica.artifacts import BlinkCandidate, BlinkScores, BlinkTimes, blink_events, locate_blinks
 from mne_otica.study import _storage as files
-from mne_otica.study._components import bad_components, read_table, reworded, table_text
+from mne_otica.study._components import (
+    bad_components,
+    decisions,
+    edited_text,
+    read_table,
+    reworded,
+    table_text,
+)
 from mne_otica.study._inputs import Recording, Unit, read, sources
 
 if TYPE_CHECKING:
@@ -109,10 +116,10 @@ class UnitStages:
 
     # What is to be done
 
-    def parameters(self, stage: str) -> dict[str, Any]:
+    def parameters(self, stage: str, recording: Recording | None = None) -> dict[str, Any]:
         """Return the parameters of a stage: those given, or those that it was done with."""
         if stage not in self.options.stages:
-            return self.sidecar(stage)["Parameters"]
+            return self.sidecar(stage, recording)["Parameters"]
         return {name: self.options.parameters[name] for name in PARAMETERS[stage]}
 
     def upstream(self, stage: str, recording: Recording | None = None) -> str:
@@ -129,7 +136,7 @@ class UnitStages:
         """Return the key of a stage; raise if it must be there already, but is not."""
         upstream = self.upstream(stage, recording)
         if stage in self.options.stages:
-            return files.digest([stage, __version__, self.parameters(stage), upstream])
+            return files.digest([stage, __version__, self.parameters(stage, recording), upstream])
         sidecar = self.sidecar(stage, recording)
         if sidecar.get("Upstream") != upstream:
             state = "is out of date" if sidecar else "has not been done"
@@ -181,7 +188,7 @@ class UnitStages:
                 "Sources": list(self.source_hashes()),
                 "SHA256": self.source_hashes(),
                 "Outputs": outputs,
-                "Parameters": self.parameters(stage),
+                "Parameters": self.parameters(stage, recording),
                 "Versions": cleaning.versions(),
                 "Upstream": self.upstream(stage, recording),
                 "Key": key,
@@ -261,8 +268,11 @@ class UnitStages:
         )
         ica.save(scratch / self.path("find", ".fif").name)
         automatic = table_text(found.scores, ica.exclude)
+        decided = decisions(self.table)
         edited = self._keep_edits(automatic, ica.n_components_)
         text = table_text(found.scores, ica.exclude, edited)
+        if edited:
+            text = edited_text(text, decided)
         (scratch / self.table.name).write_text(text, encoding="utf-8", newline="\n")
         if not edited:
             self._recognise(scratch / self.table.name)
@@ -320,13 +330,10 @@ class UnitStages:
 
     def _ica(self) -> ICA:
         """Return the ICA with the components to remove; its file says the same afterwards."""
-        path = self.path("find", ".fif")
-        ica = mne.preprocessing.read_ica(path, verbose="error")
-        excluded = self.excluded()
+        ica, excluded = self.fitted_ica(), self.excluded()
         if sorted(ica.exclude) != excluded:  # by hand
-            ica.exclude = excluded
-            ica.labels_["blink"] = list(excluded)
-            self._follow_table(ica, path)
+            _choose(ica, excluded)
+            self._follow_table(ica, self.path("find", ".fif"))
         return ica
 
     def _follow_table(self, ica: ICA, path: Path) -> None:
@@ -353,7 +360,7 @@ class UnitStages:
         """Return the cleaned recording, and what was taken out of it."""
         if recording not in self._cleaned:
             found = self.sidecar("find")["Results"]["components"]
-            settings = self.parameters("fit") | self.parameters("apply")
+            settings = self.parameters("fit") | self.parameters("apply", recording)
             cleaned = self._raw(recording).copy()
             cleaned.info["bads"] = self._bads[recording]
             blinks = self._blinks(recording, ica)
@@ -362,7 +369,7 @@ class UnitStages:
         return self._cleaned[recording]
 
     def _evaluate(self, scratch: Path, recording: Recording) -> dict[str, Any]:
-        result = self._result(recording)
+        result = self._result(recording, self._ica())
         report = scratch / self.report(recording).name
         result.report(title=recording.name.label).save(report, open_browser=False)
         _take_out_date(report)
@@ -370,15 +377,29 @@ class UnitStages:
         del facts["versions"]
         return facts | {"seconds": facts.pop("settings")["seconds"], "report": report.name}
 
-    def _result(self, recording: Recording) -> cleaning.Cleaned:
-        """Return what `mne_otica.clean_raw` would, with the components that the table has."""
+    def preview(self, recording: Recording, exclude: Sequence[int]) -> cleaning.Cleaned:
+        """Return what a recording would become without these components; write nothing."""
+        ica = self.fitted_ica()
+        _choose(ica, exclude)
+        self._cleaned.pop(recording, None)  # cleaned of other components
+        return self._result(recording, ica)
+
+    def fitted_ica(self) -> ICA:
+        """Return the ICA as its file has it, whatever the table says."""
+        return mne.preprocessing.read_ica(self.path("find", ".fif"), verbose="error")
+
+    def signals(self, recording: Recording) -> tuple[BaseRaw, BaseRaw]:
+        """Return a recording and the copy that the ICA is fitted on, neither to be changed."""
+        return self._raw(recording), self._copy_to_fit(recording)
+
+    def _result(self, recording: Recording, ica: ICA) -> cleaning.Cleaned:
+        """Return what `mne_otica.clean_raw` would, with the components that the ICA excludes."""
         settings = {
             name: value
-            for stage in ("fit", "find", "apply")
-            for name, value in self.parameters(stage).items()
+            for stage, of in (("fit", None), ("find", None), ("apply", recording))
+            for name, value in self.parameters(stage, of).items()
         }
         fitted, found = self.sidecar("fit")["Results"], self.sidecar("find")["Results"]
-        ica = self._ica()
         filtered = self._copy_to_fit(recording)
         cleaned, taken = self._clean(recording, ica)
         by_hand = sorted(ica.exclude) != sorted(found["components"])
@@ -404,6 +425,12 @@ class UnitStages:
             return locate_blinks(self._raw(recording), ica=ica, reject_by_annotation=reject)
         samples = np.array(found["samples"][recording.name.label], dtype=np.int64)
         return BlinkTimes(blink_events(samples), *(found[name] for name in _BLINK_FACTS))
+
+
+def _choose(ica: ICA, exclude: Sequence[int]) -> None:
+    """Let the ICA remove the components that a person chose."""
+    ica.exclude = list(exclude)
+    ica.labels_["blink"] = list(exclude)
 
 
 def _as_array(raw: BaseRaw) -> BaseRaw:

@@ -1,0 +1,221 @@
+"""What the review page draws, as small arrays: maps, courses, spectra, before and after."""
+
+from __future__ import annotations
+
+import base64
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import mne
+import numpy as np
+from numpy.typing import NDArray
+from scipy import signal
+from scipy.interpolate import RBFInterpolator
+
+from mne_otica.artifacts._eyes import fit_sphere
+from mne_otica.ica import unmixing_in_volts
+
+if TYPE_CHECKING:
+    from mne.preprocessing import ICA
+
+    from mne_otica.cleaning import Cleaned
+    from mne_otica.study._inputs import Recording
+    from mne_otica.study._stages import UnitStages
+
+_PIXELS = 40  # on each side of a map
+_RIM = 1.15  # radius of the ring that maps are continued to, in radii of the head
+_FEWEST_PLACES = 4
+_BINS = 500  # of a drawn line; each has its lowest and its highest sample
+WINDOW = 10.0  # s of a channel that are shown before and after
+_HALF = 0.5  # s on either side of an event
+_SPECTRUM = 2.0  # s, so half a hertz between frequencies
+_HIGHEST = 80.0  # Hz
+_MICRO = 1e6
+_REMEMBERED = 8  # choices of components
+
+
+def topographies(ica: ICA) -> dict[str, Any]:
+    """Return the maps of all components, or only their weights where there are no places.
+
+    A map is a square of bytes from -100 to 100, row by row from the front of the head to its
+    back; the head is the largest circle in it.
+    """
+    weights = ica.get_components()
+    weights = weights / np.maximum(np.abs(weights).max(axis=0), np.finfo(float).tiny)
+    places, source = _places(ica.info)
+    known = np.isfinite(places).all(axis=1)
+    shown = {"source": source, "pixels": _PIXELS, "weights": np.round(weights.T, 3).tolist()}
+    if source == "none":
+        return shown | {"maps": None, "places": None}
+    ring = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+    ring = _RIM * np.c_[np.cos(ring), np.sin(ring)]
+    nearest = np.argmin(np.linalg.norm(ring[:, np.newaxis] - places[known], axis=2), axis=1)
+    inside, values = places[known], weights[known]
+    interpolate = RBFInterpolator(np.r_[inside, ring], np.r_[values, values[nearest]])
+    axis = np.linspace(-1, 1, _PIXELS)
+    x, y = np.meshgrid(axis, -axis)
+    maps = interpolate(np.c_[x.ravel(), y.ravel()])
+    maps = np.round(100 * np.clip(maps, -1, 1)).astype(np.int8)
+    encoded = [base64.b64encode(one.tobytes()).decode() for one in maps.T]
+    dots = np.round(inside, 3).tolist()
+    return shown | {"maps": encoded, "places": dots}
+
+
+def _places(info: mne.Info) -> tuple[NDArray[np.float64], str]:
+    """Return the channels' places on a head of radius 1 seen from above, NaN if unknown.
+
+    Also return where they come from: ``"positions"``, ``"standard"`` for those that the
+    names have in the 10-05 system, or ``"none"``.
+    """
+    points, source = _points(info), "positions"
+    if not _usable(points):
+        points, source = _points(_at_standard_positions(info["ch_names"])), "standard"
+    known = np.isfinite(points).all(axis=1)
+    if not _usable(points):
+        return np.full((len(points), 2), np.nan), "none"
+    from_centre = points - fit_sphere(points[known])[0]
+    polar = np.arccos(np.clip(from_centre[:, 2] / np.linalg.norm(from_centre, axis=1), -1, 1))
+    across = np.linalg.norm(from_centre[:, :2], axis=1)
+    direction = from_centre[:, :2] / np.maximum(across, np.finfo(float).tiny)[:, np.newaxis]
+    radius = polar / max(np.pi / 2, np.nanmax(polar))  # all electrodes lie on the disc
+    return radius[:, np.newaxis] * direction, source
+
+
+def _points(info: mne.Info) -> NDArray[np.float64]:
+    return np.array([channel["loc"][:3] for channel in info["chs"]], dtype=float)
+
+
+def _at_standard_positions(names: list[str]) -> mne.Info:
+    """Return channels at the places that their names have in the 10-05 system, if any."""
+    builtin = mne.channels.get_builtin_montages()
+    # MNE 1.13 renamed the montage; older versions know only the old name.
+    montage = "colin27_1005" if "colin27_1005" in builtin else "standard_1005"
+    info = mne.create_info(names, 100.0, "eeg")
+    return info.set_montage(montage, match_case=False, on_missing="ignore", verbose="error")
+
+
+def _usable(points: NDArray[np.float64]) -> bool:
+    """Return whether there are enough places, no two of them one."""
+    known = points[np.isfinite(points).all(axis=1)]
+    distinct = len(np.unique(np.round(known, 4), axis=0))
+    return len(known) >= _FEWEST_PLACES and distinct == len(known)
+
+
+def thinned(values: NDArray[np.float64], decimals: int = 2) -> list[float]:
+    """Return a line that looks the same on a screen: the extremes of each of a few bins."""
+    if len(values) > 2 * _BINS:
+        edges = np.linspace(0, len(values), _BINS + 1).astype(int)[:-1]
+        low, high = (extreme.reduceat(values, edges) for extreme in (np.minimum, np.maximum))
+        values = np.c_[low, high].ravel()
+    return np.round(values, decimals).tolist()
+
+
+class Opened:
+    """A recording that someone looks at: read, filtered and unmixed once."""
+
+    def __init__(self, work: UnitStages, recording: Recording) -> None:
+        self._work, self._recording = work, recording
+        self.ica = work.fitted_ica()
+        self._raw, self.filtered = work.signals(recording)
+        self._unmixing = unmixing_in_volts(self.ica)
+        self._results: dict[tuple[int, ...], Cleaned] = {}
+
+    def component(self, component: int) -> dict[str, Any]:
+        """Return the course and the spectrum of a component."""
+        course = self._unmixing[component] @ self.filtered.get_data()
+        scale = max(course.std(), np.finfo(float).tiny)
+        sfreq = self.filtered.info["sfreq"]
+        n_fft = min(len(course), int(_SPECTRUM * sfreq))
+        freqs, power = signal.welch(self._unfiltered(component) / scale, sfreq, nperseg=n_fft)
+        shown = (freqs >= 1) & (freqs <= _HIGHEST)
+        decibels = 10 * np.log10(np.maximum(power[shown], np.finfo(float).tiny))
+        return {
+            "course": thinned(course / scale),
+            "seconds": len(course) / sfreq,
+            "freqs": freqs[shown].tolist(),
+            "power": np.round(decibels, 2).tolist(),
+        }
+
+    def _unfiltered(self, component: int) -> NDArray[np.float64]:
+        """Return the course in the recording's own band, in which muscle and mains show."""
+        course = self._unmixing[component] @ self._raw.get_data(self.filtered.ch_names)
+        return np.nan_to_num(course - np.nanmean(course), posinf=0.0, neginf=0.0)
+
+    def effect(
+        self, exclude: Sequence[int], channel: int | None, start: float | None, component: int
+    ) -> dict[str, Any]:
+        """Return what removing these components does to the recording, and shows in a channel.
+
+        Without a channel it is the one that a component weighs most in, without a start the
+        window that has most events.
+        """
+        result = self._preview(exclude)
+        sfreq, n_times = self.filtered.info["sfreq"], self.filtered.n_times
+        if channel is None:
+            channel = int(np.argmax(np.abs(self.ica.get_components()[:, component])))
+        name = self.filtered.ch_names[channel]
+        before, after = (_MICRO * one[0] for one in result.before_and_after([name]))
+        events = result.events[:, 0] - self.filtered.first_samp
+        length = min(int(WINDOW * sfreq), n_times)
+        first = self._fullest(events, length) if start is None else int(start * sfreq)
+        first = max(0, min(first, n_times - length))
+        facts = result.to_dict()
+        benefit, harm = facts["benefit"] or {}, facts["harm"] or {}
+        return {
+            "removed": list(exclude),
+            "status": result.status,
+            "verdict": result.verdict,
+            "benefit": benefit.get("average"),
+            "harm": harm.get("taken_out"),
+            "events": np.round(events / sfreq, 3).tolist(),
+            "channel": channel,
+            "start": first / sfreq,
+            "length": length / sfreq,
+            "seconds": n_times / sfreq,
+            "before": thinned(before[first : first + length]),
+            "after": thinned(after[first : first + length]),
+            "average": self._average(events, before, after),
+        }
+
+    def _preview(self, exclude: Sequence[int]) -> Cleaned:
+        """Return the result of a choice; that of the last few choices is remembered."""
+        choice = tuple(exclude)
+        result = self._results.pop(choice, None)
+        if result is None:
+            with mne.use_log_level("error"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a run tells them
+                result = self._work.preview(self._recording, choice)
+            # The cleaned recording is not shown, and would take memory for each choice.
+            result = replace(result, raw=self.filtered)
+        self._results[choice] = result
+        for other in list(self._results)[:-_REMEMBERED]:
+            del self._results[other]
+        return result
+
+    def _fullest(self, events: NDArray[np.int64], length: int) -> int:
+        """Return where a window of some length starts that has as many events as any."""
+        if not len(events):
+            return 0
+        events = np.sort(events)
+        counts = np.searchsorted(events, events + length) - np.arange(len(events))
+        margin = int(_HALF * self.filtered.info["sfreq"])
+        return int(events[np.argmax(counts)]) - margin
+
+    def _average(
+        self, events: NDArray[np.int64], before: NDArray[np.float64], after: NDArray[np.float64]
+    ) -> dict[str, Any] | None:
+        """Return the mean of a channel over events, of those that the recording has whole."""
+        half = int(_HALF * self.filtered.info["sfreq"])
+        whole = events[(events >= half) & (events < len(before) - half)]
+        if not len(whole):
+            return None
+        window = whole[:, np.newaxis] + np.arange(-half, half + 1)
+        means = [one[window].mean(axis=0) for one in (before, after)]
+        return {
+            "n_events": len(whole),
+            "half": _HALF,
+            "before": thinned(means[0]),
+            "after": thinned(means[1]),
+        }
