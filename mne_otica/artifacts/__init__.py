@@ -1,4 +1,4 @@
-"""When the subject blinked, and which component holds the blinks."""
+"""What a component holds, and when: blinks, eye movements, heartbeats, muscle, electrodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 
 from mne_otica._checks import _check_option, _validate_number, _validate_type
 from mne_otica._docs import fill_doc
-from mne_otica.artifacts._blink import ACCEPT, Candidates, Rule, by_evidence, by_kurtosis
+from mne_otica.artifacts._blink import Rule, by_evidence, by_kurtosis
+from mne_otica.artifacts._components import Components
+from mne_otica.artifacts._find import annotate_artifacts, find_artifact_events, find_bads_artifacts
+from mne_otica.artifacts._model import ACCEPT
+from mne_otica.artifacts._scores import ArtifactRow, ArtifactScores
 from mne_otica.artifacts._signals import (
     Signals,
     channels_to_search,
@@ -29,9 +33,14 @@ if TYPE_CHECKING:
     from mne.preprocessing import ICA
 
 __all__ = [
+    "ArtifactRow",
+    "ArtifactScores",
     "BlinkCandidate",
     "BlinkScores",
     "BlinkTimes",
+    "annotate_artifacts",
+    "find_artifact_events",
+    "find_bads_artifacts",
     "find_bads_blink",
     "find_blink_events",
     "locate_blinks",
@@ -118,14 +127,14 @@ def locate_blinks(
     _validate_type(ica, (mne.preprocessing.ICA, None), "ica", "an ICA instance or None")
     _validate_type(event_id, "int-like", "event_id")
     names = channels_to_search(inst.info, ch_name)
-    searched, candidates = names, None
+    searched, components = names, None
     if ica is not None and ch_name is None:
         check_ica(ica, inst)
         searched = list(dict.fromkeys([*names, *ica.ch_names]))
     signals = Signals.of_channels(inst, searched, reject_by_annotation)
     if ica is not None and ch_name is None:
-        candidates = Candidates.of(ica, inst.info, signals, eog_names(inst.info))
-    return _locate(inst, signals.pick(names), ch_name, ica, candidates, event_id)
+        components = Components.of(ica, inst.info, signals, {"eog": eog_names(inst.info)})
+    return _locate(inst, signals.pick(names), ch_name, ica, components, event_id)
 
 
 @verbose
@@ -171,7 +180,7 @@ def find_bads_blink(
         The blink components, best first; empty where no blink is present or the evidence
         is not enough.
     scores : instance of BlinkScores
-        One score per component, as an array, and the table of candidates with the reason
+        One score per component, as an array, and the table of components with the reason
         for each decision; ``scores.verdict`` is ``"blink"``, ``"none present"`` or
         ``"unsure"``.
 
@@ -202,11 +211,11 @@ def find_bads_blink(
     eog = eog_names(inst.info) if ch_name is None else check_names(ch_name, inst.ch_names)
     names = list(dict.fromkeys([*ica.ch_names, *eog]))
     signals = Signals.of_channels(inst, names, reject_by_annotation)
-    candidates = Candidates.of(ica, inst.info, signals, eog)
+    components = Components.of(ica, inst.info, signals, {"eog": eog})
     if strategy == "max_kurtosis":
-        scores = by_kurtosis(candidates, ica, inst)
+        scores = by_kurtosis(components, ica, inst)
     else:
-        scores = by_evidence(candidates, Rule(int(max_components), threshold))
+        scores = by_evidence(components, Rule(int(max_components), threshold))
     return _labelled(ica, scores), scores
 
 
@@ -217,10 +226,10 @@ def search(
     names = channels_to_search(inst.info, None)
     searched = list(dict.fromkeys([*names, *ica.ch_names]))
     signals = Signals.of_channels(inst, searched, reject_by_annotation)
-    candidates = Candidates.of(ica, inst.info, signals, eog_names(inst.info))
-    scores = by_evidence(candidates, Rule(max_components))
+    components = Components.of(ica, inst.info, signals, {"eog": eog_names(inst.info)})
+    scores = by_evidence(components, Rule(max_components))
     _labelled(ica, scores)
-    return scores, _locate(inst, signals.pick(names), None, ica, candidates, BLINK_ID)
+    return scores, _locate(inst, signals.pick(names), None, ica, components, BLINK_ID)
 
 
 def _labelled(ica: ICA, scores: BlinkScores) -> list[int]:
@@ -237,19 +246,19 @@ def _locate(
     signals: Signals,
     ch_name: str | Sequence[str] | None,
     ica: ICA | None,
-    candidates: Candidates | None,
+    components: Components | None,
     event_id: int,
 ) -> BlinkTimes:
     """Return the times from the first source that shows blinks."""
     sources = blink_sources(inst.info, signals, ch_name)
-    if candidates is not None:
+    if components is not None:
         # After the channels that are known to see the eyes, before any channel at all.
         sources["component"] = []
         if "channel" in sources:
             sources["channel"] = sources.pop("channel")
     for source, groups in sources.items():
         if source == "component":
-            found = _from_component(ica, candidates, signals)
+            found = _from_component(ica, components, signals)
         else:
             found = best_group(inst.info, signals, groups)
         if found.score >= 0.5:
@@ -264,15 +273,15 @@ def _locate(
     return BlinkTimes(events, source, found.names, found.polarity, found.score)
 
 
-def _from_component(ica: ICA, candidates: Candidates, channels: Signals) -> Times:
+def _from_component(ica: ICA, components: Components, channels: Signals) -> Times:
     """Return the times of the component that holds the blinks."""
-    scores = by_evidence(candidates, Rule())
+    scores = by_evidence(components, Rule())
     picked = ica.labels_.get("blink")
     if picked is None:
         picked = [row.component for row in scores.rows if row.decision == "blink"]
-    if not len(picked) or not candidates.found[picked[0]].n_events:
+    if not len(picked) or not components.blinks[picked[0]].n_events:
         return Times(0.0, [], 1, np.array([]))
-    one = candidates.found[picked[0]]
+    one = components.blinks[picked[0]]
     peaks = with_one_map(channels, one.typical_peaks)
     # A component that someone has labelled is believed, whatever its score.
     score = max(0.5, float(scores.values[picked[0]]))

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mne_otica.artifacts import _events as ev
+from mne_otica.artifacts._blink import KIND, course_figures, upright
 from mne_otica.artifacts._eyes import eye_map, frontal_channels, has_front
 from mne_otica.artifacts._maps import event_maps, focality, frontality, same_map
-from mne_otica.artifacts._model import figures_of, score_of, weigh
+from mne_otica.artifacts._model import probability, weigh
 from mne_otica.artifacts._signals import Prepared, Signals, eog_names
 
 if TYPE_CHECKING:
@@ -89,11 +90,11 @@ def _events(
     if not found.n_events:
         return 0.0, found
     one_map = np.median(maps, axis=1)
-    figures = figures_of(found, signals.prepared.duration)
+    figures = course_figures(found, signals.prepared.duration)
     if signals.plausible_volts:
         figures["amplitude"] = found.height * found.scale
     if len(one_map) >= 4:
-        figures["frontality"] = frontality(one_map, expected)
+        figures["frontality"] = upright(frontality(one_map, expected))
         # A noisy channel is large at any time; what counts is how far it leaves its noise.
         figures["focality"] = focality(one_map[scales > 0] / scales[scales > 0])
-    return score_of(weigh(figures)), found
+    return probability(weigh(KIND.name, figures)), found

@@ -1,0 +1,216 @@
+"""Events that recur as a heart does. Arrays only.
+
+A heart is regular, but not a clock: successive intervals are alike, and between two beats there
+is nothing of their kind. Which peaks are beats is not known beforehand, so as many of the highest
+are tried as hearts of every rate would have, and the number is kept that is most regular
+beyond chance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import maximum_filter1d
+from scipy.signal import fftconvolve
+
+from mne_otica.artifacts._signals import Prepared, filtered, robust_scale
+
+BAND = (3.0, 35.0)  # Hz; where the QRS complex is
+SLOW_BAND = (1.0, 12.0)  # Hz; where the pulse is
+RATES = np.geomspace(35, 210, 20)  # a minute
+_REFRACTORY = 0.27  # s; 220 a minute
+_ALIKE = 0.15  # successive intervals of a heart differ by less than this share
+_HALF = 0.15  # s on either side of a beat that its shape is taken from
+CERTAIN = 12.0  # z of a heart that needs no other look
+_PROMISING = 2.5  # z of a first look that deserves a second
+
+
+@dataclass(frozen=True)
+class Rhythm:
+    """The beats of one signal, and how much they are those of a heart.
+
+    ``peaks`` are samples of the prepared signal. ``z`` is the number of successive intervals
+    that are alike, in standard deviations beyond chance; ``regular`` their share; ``rate``
+    per minute; ``height`` the median over beats of the typical shape in robust standard
+    deviations; ``isolation`` that over the highest of what is between beats, as a median;
+    ``coverage`` the share of the recording with regular beats; ``width`` that of the median
+    beat at half height, in seconds; ``consistency`` the median correlation with it.
+    """
+
+    peaks: NDArray[np.intp]
+    polarity: int = 1
+    z: float = 0.0
+    regular: float = 0.0
+    rate: float = 0.0
+    height: float = 0.0
+    isolation: float = 1.0
+    coverage: float = 0.0
+    width: float = np.nan
+    consistency: float = np.nan
+
+
+def rhythms(prepared: Prepared) -> list[Rhythm]:
+    """Return the most regular events of each signal, of the heart's field or of the pulse."""
+    rate, top = prepared.sfreq, 0.45 * prepared.sfreq
+    fast, slow = (
+        filtered(prepared.wide, rate, low, min(high, top)) for low, high in (BAND, SLOW_BAND)
+    )
+    found = []
+    for row, slower in zip(fast, slow, strict=True):
+        one = _rhythm(row, prepared)
+        other = _rhythm(slower, prepared) if one.z < CERTAIN else one
+        found.append(max(one, other, key=lambda rhythm: rhythm.z))
+    return found
+
+
+def _rhythm(x: NDArray[np.float64], prepared: Prepared) -> Rhythm:
+    good, sfreq = prepared.good, prepared.sfreq
+    scale = robust_scale(x[good])
+    if not scale > 0 or prepared.duration < 5:
+        return Rhythm(np.array([], dtype=int))
+    x = np.where(good, x / scale, 0.0)
+    # The QRS complex goes one way further than the other.
+    polarity = 1 if np.quantile(x, 0.995) >= -np.quantile(x, 0.005) else -1
+    x = polarity * x
+    peaks, z = _most_regular(x, x, prepared)
+    matched = x
+    for _ in range(2 if z > _PROMISING else 0):
+        shape = _shape(x, peaks, sfreq)
+        matched = fftconvolve(x, shape[::-1], mode="same")
+        matched /= max(robust_scale(matched[good]), np.finfo(float).tiny)
+        again, better = _most_regular(matched, matched, prepared)
+        if better <= z:
+            break
+        peaks, z = again, better
+    return _described(x, matched, peaks, polarity, z, prepared)
+
+
+def _candidates(x: NDArray[np.float64], sfreq: float) -> NDArray[np.intp]:
+    """Return the local maxima that are the highest within the refractory time."""
+    reach = max(1, int(_REFRACTORY * sfreq))
+    return np.flatnonzero((x == maximum_filter1d(x, 2 * reach + 1)) & (x > 0.5))
+
+
+def _most_regular(
+    x: NDArray[np.float64], heights: NDArray[np.float64], prepared: Prepared
+) -> tuple[NDArray[np.intp], float]:
+    """Return the highest peaks, as many as are most regular beyond chance, and how much so."""
+    sfreq, minutes = prepared.sfreq, prepared.duration / 60
+    peaks = _candidates(x, sfreq)
+    order = peaks[np.argsort(-heights[peaks])]
+    best, best_z = order[:0], 0.0
+    for rate in RATES:
+        n = int(rate * minutes)
+        if n > len(order) or n < 5:
+            continue
+        some = np.sort(order[:n])
+        alike = _alike(np.diff(some) / sfreq)
+        chance = _chance(round(60 / rate, 3))
+        z = (alike.mean() - chance) / np.sqrt(chance * (1 - chance) / len(alike))
+        if z > best_z:
+            best, best_z = some, float(z)
+    return best, best_z
+
+
+def _alike(intervals: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell which successive intervals are alike."""
+    a, b = intervals[1:], intervals[:-1]
+    return np.abs(a - b) < _ALIKE * np.minimum(a, b)
+
+
+@lru_cache(maxsize=256)
+def _chance(mean_interval: float) -> float:
+    """Return how often successive intervals of random events are alike."""
+    loose = max(mean_interval - _REFRACTORY, 0.02)
+    quantiles = (np.arange(200) + 0.5) / 200
+    intervals = _REFRACTORY - loose * np.log1p(-quantiles)
+    a, b = intervals[:, np.newaxis], intervals
+    return float((np.abs(a - b) < _ALIKE * np.minimum(a, b)).mean())
+
+
+def _windows(
+    x: NDArray[np.float64], peaks: NDArray[np.intp], half: float, sfreq: float
+) -> NDArray[np.float64]:
+    n = int(round(half * sfreq))
+    inside = peaks[(peaks >= n) & (peaks < x.size - n)]
+    return x[inside[:, np.newaxis] + np.arange(-n, n + 1)]
+
+
+def _shape(x: NDArray[np.float64], peaks: NDArray[np.intp], sfreq: float) -> NDArray[np.float64]:
+    windows = _windows(x, peaks, _HALF, sfreq)
+    if not len(windows):
+        return np.ones(1)
+    shape = np.median(windows, axis=0) * np.hanning(windows.shape[1])
+    return shape / max(np.linalg.norm(shape), np.finfo(float).tiny)
+
+
+def _described(
+    x: NDArray[np.float64],
+    matched: NDArray[np.float64],
+    peaks: NDArray[np.intp],
+    polarity: int,
+    z: float,
+    prepared: Prepared,
+) -> Rhythm:
+    sfreq = prepared.sfreq
+    windows = _windows(x, peaks, _HALF, sfreq)
+    if len(peaks) < 5 or len(windows) < 3:
+        return Rhythm(np.array([], dtype=int))
+    median = np.median(windows, axis=0)
+    intervals = np.diff(peaks) / sfreq
+    alike = _alike(intervals)
+    regular = np.r_[False, alike] | np.r_[alike, False]
+    bins = np.unique((peaks[:-1][regular] / sfreq // 5).astype(int))
+    n_bins = np.unique((np.flatnonzero(prepared.good) / sfreq // 5).astype(int))
+    centred = windows - windows.mean(axis=1, keepdims=True)
+    shape = median - median.mean()
+    norms = np.linalg.norm(centred, axis=1) * np.linalg.norm(shape)
+    return Rhythm(
+        peaks=peaks,
+        polarity=polarity,
+        z=z,
+        regular=float(alike.mean()),
+        rate=float(60 / np.median(intervals)),
+        height=float(median.max()),
+        isolation=_isolation(matched, peaks, sfreq),
+        coverage=len(bins) / max(len(n_bins), 1),
+        width=_width(median, sfreq),
+        consistency=float(np.median(centred @ shape / np.maximum(norms, 1e-12))),
+    )
+
+
+def _isolation(x: NDArray[np.float64], peaks: NDArray[np.intp], sfreq: float) -> float:
+    """Return how far beats rise above the highest of the rest between them."""
+    near = int(_HALF * sfreq)
+    between = []
+    for a, b in zip(peaks[:-1], peaks[1:], strict=True):
+        rest = x[a + near : b - near]
+        if rest.size:
+            between.append(min(x[a], x[b]) / max(rest.max(), 0.1))
+    return float(np.median(between)) if between else 1.0
+
+
+def _width(shape: NDArray[np.float64], sfreq: float) -> float:
+    middle = len(shape) // 2
+    below = shape < shape[middle] / 2
+    left = np.flatnonzero(below[:middle])
+    right = np.flatnonzero(below[middle:])
+    left = middle - left[-1] if len(left) else middle
+    right = right[0] if len(right) else middle
+    return float((left + right) / sfreq)
+
+
+def locking(prepared: Prepared, beats: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the deflection of each signal that is locked to beats, over that of chance."""
+    sfreq = prepared.sfreq
+    before, after = int(0.15 * sfreq), int(0.45 * sfreq)
+    inside = beats[(beats >= before) & (beats < prepared.good.size - after)]
+    if len(inside) < 5:
+        return np.full(len(prepared.wide), np.nan)
+    x = filtered(prepared.wide, sfreq, 1.0, min(BAND[1], 0.45 * sfreq))
+    x /= np.maximum(x[:, prepared.good].std(axis=1, keepdims=True), np.finfo(float).tiny)
+    windows = x[:, inside[:, np.newaxis] + np.arange(-before, after)]
+    return np.abs(windows.mean(axis=1)).max(axis=1) * np.sqrt(len(inside))
