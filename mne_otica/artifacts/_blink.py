@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mne.preprocessing import ICA
 
 _GATE = 0.5  # excess kurtosis between 1 and 10 Hz; wide: even one blink a second has 1
-_TOGETHER = 0.5  # share of the large deflections that have to be at the blinks of the best
+TOGETHER = 0.5  # share of the large deflections that have to be at the blinks of the best
 _UPSIDE_DOWN = 0.85  # what the map of the eyes counts with the opposite sign
 
 
@@ -290,10 +290,10 @@ def _keep_together(
     blinks = np.round(components.blinks[first.component].peaks).astype(int)
     for k, row in enumerate(others):
         known = along(components, row.component, blinks)
-        if row.decision == "blink" and known["coincidence"] < _TOGETHER:
+        if row.decision == "blink" and known["coincidence"] < TOGETHER:
             reason = f"its events are not at the blinks of ICA{first.component:03d}"
             others[k] = replace(row, decision="no", reason=reason)
-        elif known["coincidence"] >= _TOGETHER:
+        elif known["coincidence"] >= TOGETHER:
             others[k] = max(row, _judged(row, known, rule.threshold), key=lambda r: r.score)
     others.sort(key=_rank)
     for k, row in enumerate(others):

@@ -85,7 +85,7 @@ KIND = Kind(
             "deflections to both sides",
         ),
         "spike": Feature(
-            ((1.5, -0.3), (3, 0.3), (5, 1)),
+            ((1, -0.3), (1.5, 0.3), (3, 1)),
             "",
             "the spike potential of the eye muscles at its steps",
         ),

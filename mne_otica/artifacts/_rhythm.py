@@ -19,13 +19,14 @@ from scipy.signal import fftconvolve
 from mne_otica.artifacts._signals import Prepared, filtered, robust_scale
 
 BAND = (3.0, 35.0)  # Hz; where the QRS complex is
-SLOW_BAND = (1.0, 12.0)  # Hz; where the pulse is
 RATES = np.geomspace(35, 210, 20)  # a minute
 _REFRACTORY = 0.27  # s; 220 a minute
 _ALIKE = 0.15  # successive intervals of a heart differ by less than this share
 _HALF = 0.15  # s on either side of a beat that its shape is taken from
 CERTAIN = 12.0  # z of a heart that needs no other look
-_PROMISING = 2.5  # z of a first look that deserves a second
+PROMISING = 2.5  # z of a first look that deserves a second
+_SHORTEST = 5.0  # s; below, no rhythm can be told
+_ENOUGH = 16000  # samples that tell the distribution of a signal
 
 
 @dataclass(frozen=True)
@@ -54,38 +55,50 @@ class Rhythm:
 
 def rhythms(prepared: Prepared) -> list[Rhythm]:
     """Return the most regular events of each signal, of the heart's field or of the pulse."""
-    rate, top = prepared.sfreq, 0.45 * prepared.sfreq
-    fast, slow = (
-        filtered(prepared.wide, rate, low, min(high, top)) for low, high in (BAND, SLOW_BAND)
-    )
+    rate = prepared.sfreq
+    fast = filtered(prepared.wide, rate, BAND[0], min(BAND[1], 0.45 * rate))
     found = []
-    for row, slower in zip(fast, slow, strict=True):
+    # The pulse is as slow as a blink.
+    for row, slower in zip(fast, prepared.band, strict=True):
         one = _rhythm(row, prepared)
-        other = _rhythm(slower, prepared) if one.z < CERTAIN else one
-        found.append(max(one, other, key=lambda rhythm: rhythm.z))
+        if one.z < CERTAIN:
+            one = max(one, _rhythm(slower, prepared), key=lambda rhythm: rhythm.z)
+        found.append(one)
     return found
 
 
 def _rhythm(x: NDArray[np.float64], prepared: Prepared) -> Rhythm:
-    good, sfreq = prepared.good, prepared.sfreq
-    scale = robust_scale(x[good])
-    if not scale > 0 or prepared.duration < 5:
+    good = prepared.good
+    scale = _scale(x, good)
+    if not scale > 0 or prepared.duration < _SHORTEST:
         return Rhythm(np.array([], dtype=int))
     x = np.where(good, x / scale, 0.0)
     # The QRS complex goes one way further than the other.
-    polarity = 1 if np.quantile(x, 0.995) >= -np.quantile(x, 0.005) else -1
+    some = _some(x)
+    polarity = 1 if np.quantile(some, 0.995) >= -np.quantile(some, 0.005) else -1
     x = polarity * x
-    peaks, z = _most_regular(x, x, prepared)
+    peaks, z = _most_regular(x, prepared)
+    if z < PROMISING:
+        return Rhythm(np.array([], dtype=int), z=z)
     matched = x
-    for _ in range(2 if z > _PROMISING else 0):
-        shape = _shape(x, peaks, sfreq)
+    for _ in range(2):
+        shape = _shape(x, peaks, prepared.sfreq)
         matched = fftconvolve(x, shape[::-1], mode="same")
-        matched /= max(robust_scale(matched[good]), np.finfo(float).tiny)
-        again, better = _most_regular(matched, matched, prepared)
+        matched /= max(_scale(matched, good), np.finfo(float).tiny)
+        again, better = _most_regular(matched, prepared)
         if better <= z:
             break
         peaks, z = again, better
     return _described(x, matched, peaks, polarity, z, prepared)
+
+
+def _some(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return samples enough to tell the distribution of a signal."""
+    return x[:: max(1, x.size // _ENOUGH)]
+
+
+def _scale(x: NDArray[np.float64], good: NDArray[np.bool_]) -> float:
+    return robust_scale(_some(x[good]))
 
 
 def _candidates(x: NDArray[np.float64], sfreq: float) -> NDArray[np.intp]:
@@ -94,13 +107,11 @@ def _candidates(x: NDArray[np.float64], sfreq: float) -> NDArray[np.intp]:
     return np.flatnonzero((x == maximum_filter1d(x, 2 * reach + 1)) & (x > 0.5))
 
 
-def _most_regular(
-    x: NDArray[np.float64], heights: NDArray[np.float64], prepared: Prepared
-) -> tuple[NDArray[np.intp], float]:
+def _most_regular(x: NDArray[np.float64], prepared: Prepared) -> tuple[NDArray[np.intp], float]:
     """Return the highest peaks, as many as are most regular beyond chance, and how much so."""
     sfreq, minutes = prepared.sfreq, prepared.duration / 60
     peaks = _candidates(x, sfreq)
-    order = peaks[np.argsort(-heights[peaks])]
+    order = peaks[np.argsort(-x[peaks])]
     best, best_z = order[:0], 0.0
     for rate in RATES:
         n = int(rate * minutes)
@@ -185,12 +196,14 @@ def _described(
 def _isolation(x: NDArray[np.float64], peaks: NDArray[np.intp], sfreq: float) -> float:
     """Return how far beats rise above the highest of the rest between them."""
     near = int(_HALF * sfreq)
-    between = []
-    for a, b in zip(peaks[:-1], peaks[1:], strict=True):
-        rest = x[a + near : b - near]
-        if rest.size:
-            between.append(min(x[a], x[b]) / max(rest.max(), 0.1))
-    return float(np.median(between)) if between else 1.0
+    starts, stops = peaks[:-1] + near, peaks[1:] - near
+    wide = starts < stops
+    if not wide.any():
+        return 1.0
+    edges = np.c_[starts[wide], stops[wide]].ravel()
+    rest = np.maximum.reduceat(x, edges)[::2]
+    beats = np.minimum(x[peaks[:-1][wide]], x[peaks[1:][wide]])
+    return float(np.median(beats / np.maximum(rest, 0.1)))
 
 
 def _width(shape: NDArray[np.float64], sfreq: float) -> float:

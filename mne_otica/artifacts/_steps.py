@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import maximum_filter1d
+from scipy.ndimage import maximum_filter1d, uniform_filter1d
 from scipy.stats import skew
 
-from mne_otica.artifacts._signals import LARGE, Prepared, background_scale, filtered
+from mne_otica.artifacts._signals import LARGE, Prepared, background_scale
 
 _GAP = 0.03  # s on either side of a step that belong to it
 _LEVEL = 0.13  # s that the level before and after it is taken from
 _LATER = 0.3  # s after which a step that was held is still there
 _APART = 0.15  # s; eyes rest at least that long between saccades
+_SOME = 4  # every so many samples
 _SPIKE = (-0.05, 0.02)  # s around the middle of a step in which the muscles of the eye fire
 
 
@@ -26,8 +27,8 @@ class Steps:
     standard deviations of the steps that noise makes, ``size`` in units of the signal;
     ``rate`` per minute; ``held`` the median share that is left a little later; ``balance``
     the number of steps in the rarer direction over that in the other; ``lopsided`` the
-    absolute skewness between 1 and 10 Hz; ``spike`` the amplitude above 20 Hz at the steps
-    over that elsewhere.
+    absolute skewness between 1 and 10 Hz; ``spike`` the largest bend at the steps
+    over that elsewhere, bends being what fast deflections have.
     """
 
     peaks: NDArray[np.intp]
@@ -43,28 +44,17 @@ class Steps:
 def steps(prepared: Prepared) -> list[Steps]:
     """Return the steps of each signal."""
     sfreq = prepared.sfreq
-    level, gap = max(1, int(_LEVEL * sfreq)), max(1, int(_GAP * sfreq))
-    fast = _fast(prepared)
-    changes = _change(prepared.slow, gap, level)
-    later = _change(prepared.slow, int(_LATER * sfreq), level)
-    return [_describe(prepared, k, changes[k], later[k], fast) for k in range(len(changes))]
+    levels = uniform_filter1d(prepared.slow, max(1, int(_LEVEL * sfreq)), axis=1, mode="nearest")
+    changes, later = (
+        _change(levels, max(1, int((gap + _LEVEL / 2) * sfreq))) for gap in (_GAP, _LATER)
+    )
+    return [_describe(prepared, k, changes[k], later[k]) for k in range(len(changes))]
 
 
-def _change(x: NDArray[np.float64], gap: int, level: int) -> NDArray[np.float64]:
-    """Return the mean of the samples after each sample minus that of those before it."""
-    padded = np.pad(x, ((0, 0), (gap + level, gap + level)), mode="edge")
-    total = np.cumsum(np.pad(padded, ((0, 0), (1, 0))), axis=1)
-    means = (total[:, level:] - total[:, :-level]) / level
-    n = x.shape[1]
-    return means[:, 2 * gap + level : 2 * gap + level + n] - means[:, :n]
-
-
-def _fast(prepared: Prepared) -> NDArray[np.float64] | None:
-    """Return the amplitude between 20 Hz and what the rate allows; None where it allows none."""
-    top = 0.45 * prepared.sfreq
-    if top < 30:
-        return None
-    return np.abs(filtered(prepared.wide, prepared.sfreq, 20.0, min(top, 45.0)))
+def _change(levels: NDArray[np.float64], away: int) -> NDArray[np.float64]:
+    """Return the level after each sample minus that before it."""
+    padded = np.pad(levels, ((0, 0), (away, away)), mode="edge")
+    return padded[:, 2 * away :] - padded[:, : -2 * away]
 
 
 def _describe(
@@ -72,10 +62,10 @@ def _describe(
     index: int,
     change: NDArray[np.float64],
     later: NDArray[np.float64],
-    fast: NDArray[np.float64] | None,
 ) -> Steps:
     good, sfreq = prepared.good, prepared.sfreq
-    scale = background_scale(change, good, sfreq)
+    # A change of levels is smooth: some of its samples tell its scale.
+    scale = background_scale(change[::_SOME], good[::_SOME], sfreq / _SOME)
     if not scale > 0:
         return Steps(np.array([], dtype=int))
     size = np.abs(change)
@@ -86,12 +76,6 @@ def _describe(
     if not len(peaks):
         return Steps(peaks, lopsided=lopsided)
     n_up = int((change[peaks] > 0).sum())
-    spike = np.nan
-    if fast is not None:
-        lags = np.arange(int(_SPIKE[0] * sfreq), int(_SPIKE[1] * sfreq) + 1)
-        near = np.clip(peaks[:, np.newaxis] + lags, 0, len(good) - 1)
-        elsewhere = np.median(fast[index][good])
-        spike = float(np.median(fast[index][near].max(axis=1)) / max(elsewhere, 1e-300))
     return Steps(
         peaks=peaks,
         height=float(np.median(size[peaks]) / scale),
@@ -100,5 +84,17 @@ def _describe(
         held=float(np.median(later[peaks] / change[peaks])),
         balance=min(n_up, len(peaks) - n_up) / max(n_up, len(peaks) - n_up),
         lopsided=lopsided,
-        spike=spike,
+        spike=_spike(prepared.wide[index], peaks, sfreq),
     )
+
+
+def _spike(x: NDArray[np.float64], peaks: NDArray[np.intp], sfreq: float) -> float:
+    bends = np.abs(np.diff(x, 2, prepend=x[:1], append=x[-1:]))
+    lags = np.arange(int(_SPIKE[0] * sfreq), int(_SPIKE[1] * sfreq) + 1)
+
+    def highest(at: NDArray[np.intp]) -> float:
+        near = np.clip(at[:, np.newaxis] + lags, 0, x.size - 1)
+        return float(np.median(bends[near].max(axis=1)))
+
+    elsewhere = highest(np.arange(0, x.size, 4 * lags.size))
+    return highest(peaks) / elsewhere if elsewhere > 0 else np.nan
