@@ -281,6 +281,13 @@ def fit_kind(kind: Kind, rows: list[dict]) -> dict:
     return data | dict(training=report | dict(penalty=penalty))
 
 
+def fit_curves(kind: Kind, rows: list[dict], penalty: float) -> dict:
+    """Return the curves of one kind, fitted to these recordings with this penalty."""
+    rows = with_gaps([r for r in rows if r["kind"] == kind.name and r["holds"] is not None])
+    curves = Curves(kind)
+    return curves.as_data(*curves.fit(curves.design(rows), *truth_and_weights(rows), penalty))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="where the figures are kept")

@@ -82,7 +82,7 @@ class Case:
 def design(seed: int, stream: int) -> dict:
     """Draw the settings of one simulated recording."""
     rng = np.random.default_rng([stream, seed])
-    duration = round(float(rng.uniform(60, 120)))
+    duration = round(float(rng.uniform(60, 90)))
     blinks = rng.random() < 0.6
     extra = {}
     for name, (share, least, most) in SOURCES.items():

@@ -1,5 +1,12 @@
 from . import datasets, metrics, simulation, viz
-from .artifacts import find_bads_blink, find_blink_events, locate_blinks
+from .artifacts import (
+    annotate_artifacts,
+    find_artifact_events,
+    find_bads_artifacts,
+    find_bads_blink,
+    find_blink_events,
+    locate_blinks,
+)
 from .cleaning import clean_raw
 from .evaluation import preservation, rms_reduction, verdict
 from .ica import ICA, register, unregister
@@ -13,9 +20,12 @@ __all__ = [
     "ICA",
     "OTICAConvergenceWarning",
     "add_blink_report",
+    "annotate_artifacts",
     "clean_raw",
     "clean_study",
     "datasets",
+    "find_artifact_events",
+    "find_bads_artifacts",
     "find_bads_blink",
     "find_blink_events",
     "locate_blinks",

@@ -14,7 +14,15 @@ from mne_otica._checks import _check_option, _validate_number, _validate_type
 from mne_otica._docs import fill_doc
 from mne_otica.artifacts._blink import Rule, by_evidence, by_kurtosis
 from mne_otica.artifacts._components import Components
-from mne_otica.artifacts._find import annotate_artifacts, find_artifact_events, find_bads_artifacts
+from mne_otica.artifacts._find import (
+    annotate_artifacts,
+    check_kinds,
+    find_artifact_events,
+    find_bads_artifacts,
+    sensor_names,
+)
+from mne_otica.artifacts._judge import judge
+from mne_otica.artifacts._labels import component_rows, put_labels
 from mne_otica.artifacts._model import ACCEPT
 from mne_otica.artifacts._scores import ArtifactRow, ArtifactScores
 from mne_otica.artifacts._signals import (
@@ -38,6 +46,7 @@ __all__ = [
     "BlinkCandidate",
     "BlinkScores",
     "BlinkTimes",
+    "component_rows",
     "annotate_artifacts",
     "find_artifact_events",
     "find_bads_artifacts",
@@ -230,6 +239,28 @@ def search(
     scores = by_evidence(components, Rule(max_components))
     _labelled(ica, scores)
     return scores, _locate(inst, signals.pick(names), None, ica, components, BLINK_ID)
+
+
+def search_artifacts(
+    ica: ICA,
+    inst: BaseRaw,
+    *,
+    kinds: Sequence[str] | None = None,
+    max_components: int = 2,
+    reject_by_annotation: bool,
+) -> tuple[ArtifactScores, BlinkScores, BlinkTimes]:
+    """Do what `search` does for blinks, for artifacts of all kinds; the recording is read once."""
+    kinds = check_kinds(kinds)
+    names, sensors = channels_to_search(inst.info, None), sensor_names(inst.info, None)
+    searched = list(dict.fromkeys([*names, *ica.ch_names, *sum(sensors.values(), [])]))
+    signals = Signals.of_channels(inst, searched, reject_by_annotation)
+    components = Components.of(ica, inst.info, signals, sensors)
+    scores = judge(components, kinds, ACCEPT, None, inst.first_samp)
+    blinks = by_evidence(components, Rule(max_components))
+    put_labels(ica, scores)
+    _labelled(ica, blinks)
+    times = _locate(inst, signals.pick(names), None, ica, components, BLINK_ID)
+    return scores, blinks, times
 
 
 def _labelled(ica: ICA, scores: BlinkScores) -> list[int]:

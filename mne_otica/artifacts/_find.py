@@ -15,6 +15,7 @@ from mne_otica._docs import fill_doc
 from mne_otica.artifacts._components import SENSORS, Components
 from mne_otica.artifacts._judge import as_events, judge
 from mne_otica.artifacts._kinds import kinds as all_kinds
+from mne_otica.artifacts._labels import put_labels
 from mne_otica.artifacts._model import ACCEPT, probability, weigh
 from mne_otica.artifacts._scores import ArtifactScores
 from mne_otica.artifacts._signals import Signals, check_ica, check_names
@@ -111,7 +112,7 @@ def find_bads_artifacts(
     signals = Signals.of_channels(inst, read, reject_by_annotation)
     components = Components.of(ica, inst.info, signals, sensors)
     first_samp = getattr(inst, "first_samp", 0)
-    scores, _ = judge(components, names, threshold, max_components, first_samp)
+    scores = judge(components, names, threshold, max_components, first_samp)
     put_labels(ica, scores)
     logger.info(f"Artifacts: {scores._summary()}.")
     return scores.found, scores
@@ -146,19 +147,6 @@ def sensor_names(
     if unknown:
         raise ValueError(f"ch_name has {unknown}, but only {list(SENSORS)} are known.")
     return {one: check_names(some, info["ch_names"]) for one, some in ch_name.items()}
-
-
-def put_labels(ica: ICA, scores: ArtifactScores) -> None:
-    """Put what was found into the labels of the ICA, under our keys and those of MNE."""
-    labels = {}
-    for kind, found in scores.found.items():
-        for key in all_kinds()[kind].keys:
-            labels.setdefault(key, []).extend(k for k in found if k not in labels.get(key, []))
-    if "electrode" in scores.kinds:
-        labels["line_noise"] = [
-            k for k in scores.found["electrode"] if scores.labels[k] == "line noise"
-        ]
-    ica.labels_.update({key: [int(k) for k in found] for key, found in labels.items()})
 
 
 @verbose

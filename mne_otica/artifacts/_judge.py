@@ -26,9 +26,9 @@ def judge(
     threshold: float,
     max_components: int | None,
     first_samp: int,
-) -> tuple[ArtifactScores, BlinkScores | None]:
-    """Return the table of all kinds, and that of blinks, where they are among them."""
-    rows, blinks = [], None
+) -> ArtifactScores:
+    """Return the table of all kinds."""
+    rows = []
     for name in names:
         kind = kinds()[name]
         one = [_row(components, kind, k, threshold, first_samp) for k in range(len(components))]
@@ -40,7 +40,7 @@ def judge(
     order = {name: k for k, name in enumerate(names)}
     rows.sort(key=lambda row: (row.answer != "yes", order[row.kind], -row.probability))
     labels = tuple(_label(components, k, rows) for k in range(len(components)))
-    return ArtifactScores(tuple(names), tuple(rows), labels, components.geometry), blinks
+    return ArtifactScores(tuple(names), tuple(rows), labels, components.geometry)
 
 
 def _row(

@@ -134,7 +134,10 @@ def spectral_figures(spectra: Spectra, top: float) -> dict[str, NDArray[np.float
         low=_ratio(density, _between(freqs, 0.9, 2.1), _between(freqs, 4, 12)),
         alpha=_peak(freqs, density),
         hum=_hum(freqs, np.median(power, axis=1).astype(float)),
-        unsteadiness=_unsteadiness(power[:, :, high].mean(axis=2), int(high.sum())),
+        # Each frequency over its own median, so that none outweighs the others.
+        unsteadiness=_unsteadiness(
+            (power[:, :, high] / density[:, np.newaxis, high]).mean(axis=2), int(high.sum())
+        ),
         density=density[:, high].mean(axis=1),
     )
     return {name: np.where(density.max(axis=1) > 0, figures[name], np.nan) for name in names}

@@ -230,7 +230,7 @@ def _muscle_maps(head: Head, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return the maps of one or two muscles of a region, focal or broad."""
     chosen = _MUSCLES[rng.choice(len(_MUSCLES), rng.integers(1, 3), replace=False)]
     chosen = chosen + 0.1 * rng.standard_normal(chosen.shape)
-    return head.radial(chosen, rng.uniform(0.8, 0.93))
+    return head.radial(chosen, rng.uniform(0.78, 0.89))
 
 
 def _muscle_bursts(head: Head, n_times: int, sfreq: float, rng: np.random.Generator) -> Part:

@@ -3,9 +3,10 @@ import numpy as np
 import pytest
 
 from mne_otica.artifacts import _events as ev
+from mne_otica.artifacts._blink import KIND, course_figures
 from mne_otica.artifacts._eyes import eye_fields, eye_map, frontal_channels
 from mne_otica.artifacts._maps import eye_share, focality, frontality
-from mne_otica.artifacts._model import explain, figures_of, score_of, weigh
+from mne_otica.artifacts._model import explain, probability, weigh
 from mne_otica.artifacts._signals import prepare
 
 SFREQ = 250.0
@@ -37,9 +38,9 @@ def recording(shapes, times, seed=0, noise=1.0):
 def judge(signal):
     prepared = prepare(signal[np.newaxis], SFREQ)
     found = ev.evidence(prepared, 0)
-    figures = figures_of(found, prepared.duration)
-    points = weigh(figures)
-    return found, score_of(points), explain(figures, points, for_it=False)
+    figures = course_figures(found, prepared.duration)
+    points = weigh("blink", figures)
+    return found, probability(points), explain(KIND.features, figures, points, for_it=False)
 
 
 TIMES = np.sort(np.random.default_rng(1).uniform(3, DURATION - 3, 25))
