@@ -28,8 +28,8 @@ DATA = Path(os.environ.get("MNE_OTICA_DATA", Path(__file__).parents[2] / "shared
 
 # Blinks: median height between 1 and 10 Hz, over the robust deviation of the rest. Eye movements:
 # median step likewise. Heartbeats: height of the average beat, over the deviation of the rest
-# between 1 and 35 Hz. Muscle: power above 20 Hz, over that of the rest. Electrodes: power, over
-# that of the rest.
+# between 1 and 35 Hz. Muscle: power above 20 Hz, over that of the rest. Electrodes: power between 1
+# and 40 Hz, where the ICA is fitted, over that of the rest.
 VISIBLE = {"blink": 6.0, "eye movement": 5.0, "heartbeat": 2.0, "muscle": 2.0, "electrode": 2.0}
 INVISIBLE = 0.25  # of that
 
@@ -208,6 +208,7 @@ def _high_power(
 def _power(
     part: NDArray[np.float64], rest: NDArray[np.float64], events: NDArray[np.int64], sfreq: float
 ) -> NDArray[np.float64]:
+    part, rest = (filtered(x, sfreq, 1.0, 40.0) for x in (part, rest))
     return part.var(axis=1) / rest.var(axis=1)
 
 

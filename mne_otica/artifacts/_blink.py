@@ -14,6 +14,7 @@ from mne_otica.artifacts._components import Components
 from mne_otica.artifacts._kinds import Feature, Kind, Removal
 from mne_otica.artifacts._maps import eye_share, frontality
 from mne_otica.artifacts._model import ACCEPT, answer, explain, probability, weigh
+from mne_otica.artifacts._rhythm import alike
 from mne_otica.artifacts._tables import BlinkCandidate, BlinkScores
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _GATE = 0.5  # excess kurtosis between 1 and 10 Hz; wide: even one blink a second has 1
 TOGETHER = 0.5  # share of the large deflections that have to be at the blinks of the best
+_SOME_EVENTS = 6  # that are enough to tell whether they come at even intervals
 _UPSIDE_DOWN = 0.85  # what the map of the eyes counts with the opposite sign
 
 
@@ -41,7 +43,13 @@ def course_figures(found: ev.Evidence, duration: float) -> dict[str, float]:
         "events": float(found.n_events),
         # One or two events pay for being few; they cannot recur as well.
         "recurrence": np.nan if few else (found.bursts - 1) / max(expected, 1e-9),
+        "evenness": _evenness(found.peaks),
     }
+
+
+def _evenness(peaks: NDArray[np.float64]) -> float:
+    """Return the share of intervals that are like the one before; NaN for few events."""
+    return float(alike(np.diff(peaks)).mean()) if len(peaks) >= _SOME_EVENTS else np.nan
 
 
 def upright(correlation: float) -> float:
@@ -60,6 +68,7 @@ def figures(components: Components, k: int) -> dict[str, float]:
         "amplitude": components.volts(k, found.height * found.scale),
         "frontality": upright(frontality(one_map * found.polarity, components.expected)),
         "focality": components.focality(k),
+        "held": components.steps[k].held,
         "eog_correlation": float(components.eog_correlations[k]),
     }
 
@@ -142,9 +151,19 @@ KIND = Kind(
         ),
         # Bursts of events beyond the first, over how many this length of recording should show.
         "recurrence": Feature(
-            ((0, -4), (0.5, -1), (1, 0.5)),
+            ((0, -4), (0.5, -1), (1, 0), (2, 0.5)),
             "its events come in one burst and do not recur",
             "events that recur",
+        ),
+        # Nobody blinks like a clock; a head that is shaken does, and so does a heart.
+        "evenness": Feature(
+            ((0.3, 0), (0.5, -1), (0.8, -3)),
+            "{:.0%} of its events come at even intervals, as in a movement",
+        ),
+        # Of the steps up and down, what is left a little later: lids go back, eyes stay.
+        "held": Feature(
+            ((0.4, 0), (0.7, -1), (1, -2)),
+            "its events are steps that are held ({:.0%}), as of eyes that move",
         ),
         # Correlation with the map of two eyes. Where no map can tell, the time course has to
         # be clearer.

@@ -112,6 +112,7 @@ class Components:
             volts = figures["density"] * self.reach**2
             # How far the component rises above what the quieter channels hold there.
             figures["excess"] = np.log10(volts / floor)
+            figures["loud_excess"] = np.log10(figures["loud_density"] * self.reach**2 / floor)
             figures["hum_alone"] = figures["hum"] - np.nanmedian(figures["hum"])
         return figures
 
@@ -131,6 +132,14 @@ class Components:
         channels = self.channels.prepared
         typical = np.median([row[channels.good].std() for row in channels.slow])
         return deviation * self.reach / max(typical, np.finfo(float).tiny)
+
+    @cached_property
+    def drifts(self) -> NDArray[np.float64]:
+        """The decimal logarithm of the deviation of each, over that above 1 Hz."""
+        good = self.prepared.good
+        slow, band = (x[:, good].std(axis=1) for x in (self.prepared.slow, self.prepared.band))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log10(slow / band)
 
     def volts(self, component: int, size: float) -> float:
         """Return a size of a component in volts; NaN where the data cannot be in volts."""

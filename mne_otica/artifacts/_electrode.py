@@ -20,6 +20,7 @@ def figures(components: Components, k: int) -> dict[str, float]:
         "kurtosis": float(np.log10(max(found.kurtosis, 0) + 1)),
         "hum": spectra["hum_alone"][k],
         "low": spectra["low"][k],
+        "drift": float(components.drifts[k]),
         "high": spectra["high"][k],
         "unsteadiness": spectra["unsteadiness"][k],
         "alpha": spectra["alpha"][k],
@@ -72,6 +73,7 @@ KIND = Kind(
             ((0.2, 0), (0.7, 1), (1.5, 3)), "", "hum of the mains that other channels lack"
         ),
         "low": Feature(((0.5, 0), (1.2, 0.7), (2, 1.5)), "", "drifts"),
+        "drift": Feature(((0.1, 0), (0.5, 0.5), (1.2, 1.5)), "", "drifts below 1 Hz"),
         "high": Feature(((-1.5, 0), (0, 0.3), (1, 0.5)), "", "a flat spectrum"),
         "unsteadiness": Feature(((0.1, 0), (0.5, 0.3), (1.5, 1)), "", "crackle"),
         "alpha": Feature(((0.3, 0), (0.6, -1), (1.2, -2.5)), "it has an alpha rhythm"),

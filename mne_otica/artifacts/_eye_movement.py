@@ -27,6 +27,7 @@ def figures(components: Components, k: int) -> dict[str, float]:
         "amplitude": components.volts(k, steps.size) if len(steps.peaks) else np.nan,
         "low": spectra["low"][k],
         "high": spectra["high"][k],
+        "drift": float(components.drifts[k]),
         "alpha": spectra["alpha"][k],
         "focality": components.focality(k),
         "eog_correlation": float(components.eog_correlations[k]),
@@ -60,12 +61,12 @@ KIND = Kind(
             missing=-2.5,
         ),
         "step_height": Feature(
-            ((4.2, -2), (5, -0.5), (6.5, 0.5), (9, 1.5), (20, 2)),
+            ((4.2, -1), (5, -0.3), (6.5, 0.5), (9, 1.5), (20, 2)),
             "its steps are no higher than noise ({:.1f} robust SD)",
             "clear steps ({:.0f} robust SD)",
         ),
         "step_rate": Feature(
-            ((0, -2), (3, -0.5), (10, 0.5), (60, 0.5), (200, 0)),
+            ((0, -1), (3, -0.3), (10, 0.5), (60, 0.5), (200, 0)),
             "it has few steps ({:.0f} a minute)",
             "{:.0f} steps a minute",
         ),
@@ -97,10 +98,12 @@ KIND = Kind(
             missing=-0.5,
         ),
         "low": Feature(
-            ((0, -2.5), (0.5, -1), (1, 0.5), (1.5, 1.5)),
+            ((0, -2.5), (0.5, -1), (1, 0.5), (1.5, 1.5), (2.5, 3)),
             "it is not slow",
             "most of its power below 3 Hz",
         ),
+        # Pursuit and drowsy eyes are slower still, and have no steps.
+        "drift": Feature(((0, -0.5), (0.2, 0), (0.6, 1), (1, 1.5)), "", "slow swings below 1 Hz"),
         "high": Feature(
             ((-2, 0.5), (-1, 0), (0, -2)),
             "its spectrum is as flat as that of muscle or noise",

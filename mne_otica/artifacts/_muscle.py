@@ -23,6 +23,9 @@ def figures(components: Components, k: int) -> dict[str, float]:
         "high": spectra["high"][k],
         "excess": spectra["excess"][k],
         "unsteadiness": spectra["unsteadiness"][k],
+        "loud_slope": spectra["loud_slope"][k],
+        "loud_excess": spectra["loud_excess"][k],
+        "low": spectra["low"][k],
         "alpha": spectra["alpha"][k],
         "rim": rim(one_map, components.places),
         "breadth": breadth(one_map, components.places),
@@ -77,6 +80,21 @@ KIND = Kind(
             ((0, -1.5), (0.15, -0.5), (0.4, 0.5), (1, 1)),
             "it is as steady as the noise of an amplifier",
             "bursts",
+        ),
+        # The same in the loudest tenth of the time: a muscle may be tense for a second only.
+        "loud_slope": Feature(
+            ((-2.5, -2), (-1.5, -1), (-0.7, 0.3), (0, 1), (1, 1.5)),
+            "its spectrum falls when it is loud, too (exponent {:.1f})",
+            "a spectrum that does not fall when it is loud (exponent {:.1f})",
+        ),
+        "loud_excess": Feature(
+            ((-0.5, -2), (0.3, -1), (1, 0.3), (2, 1.5), (3, 2)),
+            "it is never stronger above 20 Hz than quiet channels are",
+            "bursts far above what quiet channels hold above 20 Hz",
+            missing=-0.5,
+        ),
+        "low": Feature(
+            ((0.6, 0.2), (1.2, -0.5), (2, -2)), "most of its power is below 3 Hz, as of eyes"
         ),
         "alpha": Feature(((0.2, 0.3), (0.6, -0.7), (1.2, -2)), "it has an alpha rhythm"),
         "rim": Feature(

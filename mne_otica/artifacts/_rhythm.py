@@ -81,14 +81,14 @@ def _rhythm(x: NDArray[np.float64], prepared: Prepared) -> Rhythm:
     if z < PROMISING:
         return Rhythm(np.array([], dtype=int), z=z)
     matched = x
-    for _ in range(2):
-        shape = _shape(x, peaks, prepared.sfreq)
-        matched = fftconvolve(x, shape[::-1], mode="same")
-        matched /= max(_scale(matched, good), np.finfo(float).tiny)
-        again, better = _most_regular(matched, prepared)
-        if better <= z:
-            break
-        peaks, z = again, better
+    # A QRS complex is short; with its T wave, or the swing of an electrode, it is long.
+    for half in (_HALF, 2 * _HALF, 2 * _HALF):
+        shape = _shape(x, peaks, half, prepared.sfreq)
+        tried = fftconvolve(x, shape[::-1], mode="same")
+        tried /= max(_scale(tried, good), np.finfo(float).tiny)
+        again, better = _most_regular(tried, prepared)
+        if better > z:
+            matched, peaks, z = tried, again, better
     return _described(x, matched, peaks, polarity, z, prepared)
 
 
@@ -118,15 +118,15 @@ def _most_regular(x: NDArray[np.float64], prepared: Prepared) -> tuple[NDArray[n
         if n > len(order) or n < 5:
             continue
         some = np.sort(order[:n])
-        alike = _alike(np.diff(some) / sfreq)
+        same = alike(np.diff(some) / sfreq)
         chance = _chance(round(60 / rate, 3))
-        z = (alike.mean() - chance) / np.sqrt(chance * (1 - chance) / len(alike))
+        z = (same.mean() - chance) / np.sqrt(chance * (1 - chance) / len(same))
         if z > best_z:
             best, best_z = some, float(z)
     return best, best_z
 
 
-def _alike(intervals: NDArray[np.float64]) -> NDArray[np.bool_]:
+def alike(intervals: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Tell which successive intervals are alike."""
     a, b = intervals[1:], intervals[:-1]
     return np.abs(a - b) < _ALIKE * np.minimum(a, b)
@@ -150,8 +150,10 @@ def _windows(
     return x[inside[:, np.newaxis] + np.arange(-n, n + 1)]
 
 
-def _shape(x: NDArray[np.float64], peaks: NDArray[np.intp], sfreq: float) -> NDArray[np.float64]:
-    windows = _windows(x, peaks, _HALF, sfreq)
+def _shape(
+    x: NDArray[np.float64], peaks: NDArray[np.intp], half: float, sfreq: float
+) -> NDArray[np.float64]:
+    windows = _windows(x, peaks, half, sfreq)
     if not len(windows):
         return np.ones(1)
     shape = np.median(windows, axis=0) * np.hanning(windows.shape[1])
@@ -172,8 +174,8 @@ def _described(
         return Rhythm(np.array([], dtype=int))
     median = np.median(windows, axis=0)
     intervals = np.diff(peaks) / sfreq
-    alike = _alike(intervals)
-    regular = np.r_[False, alike] | np.r_[alike, False]
+    same = alike(intervals)
+    regular = np.r_[False, same] | np.r_[same, False]
     bins = np.unique((peaks[:-1][regular] / sfreq // 5).astype(int))
     n_bins = np.unique((np.flatnonzero(prepared.good) / sfreq // 5).astype(int))
     centred = windows - windows.mean(axis=1, keepdims=True)
@@ -183,7 +185,7 @@ def _described(
         peaks=peaks,
         polarity=polarity,
         z=z,
-        regular=float(alike.mean()),
+        regular=float(same.mean()),
         rate=float(60 / np.median(intervals)),
         height=float(median.max()),
         isolation=_isolation(matched, peaks, sfreq),

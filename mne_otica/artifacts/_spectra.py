@@ -119,15 +119,18 @@ def spectral_figures(spectra: Spectra, top: float) -> dict[str, NDArray[np.float
     2 Hz over 4 to 12 Hz; ``alpha`` that of the peak of 7 to 13 Hz over its surroundings;
     ``hum`` that of the mains over its neighbours; ``unsteadiness`` how much the density
     above 20 Hz varies over time, in nepers, beyond what chance does; ``density`` the median
-    density above 20 Hz itself.
+    density above 20 Hz itself; ``loud_slope`` and ``loud_density`` those of the loudest tenth of
+    the time, which is all there is of a muscle that is seldom tense.
     """
     names = ("slope", "high", "low", "alpha", "hum", "unsteadiness", "density")
+    names += ("loud_slope", "loud_density")
     n_signals = len(spectra.coefficients)
     if not spectra.coefficients.size or not np.isfinite(top):
         return {name: np.full(n_signals, np.nan) for name in names}
     freqs, power = spectra.freqs, spectra.power + np.finfo(np.float32).tiny
     density = np.median(power, axis=1).astype(float)
     high = (freqs >= 20) & (freqs <= top) & without_lines(freqs)
+    loud = _loud(power, high)
     figures = dict(
         slope=_slope(freqs[high], density[:, high]),
         high=_ratio(density, high, _between(freqs, 3, 12)),
@@ -139,8 +142,17 @@ def spectral_figures(spectra: Spectra, top: float) -> dict[str, NDArray[np.float
             (power[:, :, high] / density[:, np.newaxis, high]).mean(axis=2), int(high.sum())
         ),
         density=density[:, high].mean(axis=1),
+        loud_slope=_slope(freqs[high], loud[:, high]),
+        loud_density=loud[:, high].mean(axis=1),
     )
     return {name: np.where(density.max(axis=1) > 0, figures[name], np.nan) for name in names}
+
+
+def _loud(power: NDArray[np.float32], high: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the density of each signal in its loudest tiles above 20 Hz."""
+    n = max(2, power.shape[1] // 10)
+    order = np.argsort(-power[:, :, high].mean(axis=2), axis=1)[:, :n]
+    return np.take_along_axis(power, order[:, :, np.newaxis], axis=1).mean(axis=1).astype(float)
 
 
 def _between(freqs: NDArray[np.float64], low: float, high: float) -> NDArray[np.bool_]:
