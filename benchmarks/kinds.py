@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from benchmarks import train
 from benchmarks.results import show
-from benchmarks.truth import INVISIBLE, REAL, VISIBLE, Case, read_real, real, simulated
+from benchmarks.truth import ABSENT, HELD, REAL, VISIBLE, Case, read_real, real, simulated
 from mne_otica import clean_raw, find_bads_artifacts
 from mne_otica.artifacts import _maps, _model, search, search_artifacts
 from mne_otica.artifacts._eyes import places
@@ -35,7 +35,7 @@ from mne_otica.simulation import simulate_raw
 from mne_otica.simulation._sources import Head
 
 STREAM = 1602  # of random numbers; that of the training is another
-EDGES = (INVISIBLE, 0.5, 1.0, 2.0, 4.0, np.inf)  # of visibility
+EDGES = (ABSENT, 0.25, HELD, 1.0, 2.0, np.inf)  # of visibility
 
 
 # -- simulated recordings -----------------------------------------------------------------
@@ -102,7 +102,7 @@ def _arrays(rows: list[dict]) -> tuple[NDArray, NDArray, NDArray]:
 def answers_row(kind: str, rows: list[dict]) -> str:
     """Return how many components and recordings were judged rightly."""
     _, yes, seen = _arrays(rows)
-    visible, absent = seen >= 1, seen < INVISIBLE
+    visible, absent = seen >= 1, seen < ABSENT
     names = np.array([row["recording"] for row in rows])
     with_it, without = set(names[visible]), set(names) - set(names[~absent])
     found = sum(bool(yes[(names == name) & visible].any()) for name in with_it)
@@ -127,11 +127,11 @@ def curve_row(kind: str, rows: list[dict]) -> str:
 def calibration_row(kind: str, rows: list[dict]) -> str:
     """Return how far probabilities can be believed."""
     chance, _, seen = _arrays(rows)
-    clear = (seen >= 1) | (seen < INVISIBLE)
-    brier = np.mean((chance[clear] - (seen[clear] >= 1)) ** 2)
+    clear = (seen >= HELD) | (seen < ABSENT)
+    brier = np.mean((chance[clear] - (seen[clear] >= HELD)) ** 2)
     high = chance >= 0.9
-    right = (seen[high & clear] >= 1).mean() if (high & clear).any() else np.nan
-    partly = (seen[high] >= INVISIBLE).mean() if high.any() else np.nan
+    right = (seen[high & clear] >= HELD).mean() if (high & clear).any() else np.nan
+    partly = (seen[high] >= ABSENT).mean() if high.any() else np.nan
     return f"| {kind} | {brier:.4f} | {high.sum()} | {right:.1%} | {partly:.1%} |"
 
 

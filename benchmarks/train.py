@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 import mne_otica.artifacts
-from benchmarks.truth import DATA, REAL, Case, real, simulated
+from benchmarks.truth import DATA, HELD, REAL, Case, real, simulated
 from mne_otica.artifacts import _blink
 from mne_otica.artifacts._kinds import Kind, kinds
 from mne_otica.artifacts._model import ACCEPT
@@ -76,7 +76,7 @@ def _second_components(case: Case, components: object) -> list[dict]:
     """Return the figures of what happens at the blinks of the component that shows them best."""
     seen = np.nan_to_num(case.visibility["blink"])
     best = int(np.argmax(seen))
-    if seen[best] < 1:
+    if seen[best] < HELD:
         return []
     blinks = np.round(components.blinks[best].peaks).astype(int)
     rows = []

@@ -1,8 +1,8 @@
 """Recordings in which it is known what each component holds: simulated ones and real ones.
 
-A component is said to hold an artifact if the artifact is visible in it: its typical height, or
-its power, is at least ``VISIBLE`` times that of everything else in the component. It is said not
-to hold it below a quarter of that. What lies between is neither.
+An artifact is visible in a component if its typical height, or its power, is at least ``VISIBLE``
+times that of everything else in the component. The component is said to hold it from half of that
+on, and not to hold it below an eighth. What lies between is neither.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ DATA = Path(os.environ.get("MNE_OTICA_DATA", Path(__file__).parents[2] / "shared
 # median step likewise. Heartbeats: height of the average beat, over the deviation of the rest
 # between 1 and 35 Hz. Muscle: power above 20 Hz, over that of the rest. Electrodes: power between 1
 # and 40 Hz, where the ICA is fitted, over that of the rest.
-VISIBLE = {"blink": 6.0, "eye movement": 5.0, "heartbeat": 2.0, "muscle": 2.0, "electrode": 2.0}
-INVISIBLE = 0.25  # of that
+VISIBLE = {"blink": 8.0, "eye movement": 10.0, "heartbeat": 3.0, "muscle": 4.0, "electrode": 4.0}
+HELD = 0.5  # of that
+ABSENT = 0.125  # of that
 
 CHANNELS = (8, 12, 16, 19, 24, 32, 48, 64, 96, 128)
 BANDS = ((None, None), (None, None), (0.1, None), (1.0, 40.0), (0.5, 45.0))
@@ -92,6 +93,8 @@ def design(seed: int, stream: int) -> dict:
     sleeps = not blinks and rng.random() < 0.3
     if sleeps:
         extra = {name: v for name, v in extra.items() if name not in ("saccade", "pursuit")}
+    if "heartbeat" in extra:
+        extra.pop("pulse", None)  # of another heart
     low, high = BANDS[rng.integers(len(BANDS))]
     return dict(
         settings=dict(
@@ -135,8 +138,8 @@ def simulated(seed: int, stream: int) -> Case:
 
 
 def _holds(visibility: NDArray[np.float64]) -> NDArray[np.float64]:
-    unclear = (visibility >= INVISIBLE) & (visibility < 1)
-    return np.where(unclear, np.nan, (visibility >= 1).astype(float))
+    unclear = (visibility >= ABSENT) & (visibility < HELD)
+    return np.where(unclear, np.nan, (visibility >= HELD).astype(float))
 
 
 def _visibility(
@@ -290,7 +293,7 @@ def real(name: str) -> Case:
         # Between the blinks there is the rest of the component; the median hardly sees them.
         visibility["blink"] = _peaks(sources, sources, blinks, sfreq) / VISIBLE["blink"]
     if beats is not None:
-        visibility["heartbeat"] = locked(sources, beats, sfreq)
+        visibility["heartbeat"] = HELD * locked(sources, beats, sfreq)
     holds = {kind: _holds(v) if np.isfinite(v).all() else unknown for kind, v in visibility.items()}
     return Case(name, hidden, ica, holds, visibility)
 

@@ -39,6 +39,7 @@ def course_figures(found: ev.Evidence, duration: float) -> dict[str, float]:
         "unevenness": found.unevenness,
         "rebound": found.rebound,
         "onset": found.onset,
+        "shift": found.shift,
         "rate": found.rate,
         "events": float(found.n_events),
         # One or two events pay for being few; they cannot recur as well.
@@ -68,7 +69,6 @@ def figures(components: Components, k: int) -> dict[str, float]:
         "amplitude": components.volts(k, found.height * found.scale),
         "frontality": upright(frontality(one_map * found.polarity, components.expected)),
         "focality": components.focality(k),
-        "held": components.steps[k].held,
         "eog_correlation": float(components.eog_correlations[k]),
     }
 
@@ -160,10 +160,10 @@ KIND = Kind(
             ((0.3, 0), (0.5, -1), (0.8, -3)),
             "{:.0%} of its events come at even intervals, as in a movement",
         ),
-        # Of the steps up and down, what is left a little later: lids go back, eyes stay.
-        "held": Feature(
-            ((0.4, 0), (0.7, -1), (1, -2)),
-            "its events are steps that are held ({:.0%}), as of eyes that move",
+        # Lids go back to where they were; eyes that move stay.
+        "shift": Feature(
+            ((0.3, 0), (0.6, -0.5), (1, -1.5), (2, -3)),
+            "it does not come back after its events, as of eyes that move",
         ),
         # Correlation with the map of two eyes. Where no map can tell, the time course has to
         # be clearer.

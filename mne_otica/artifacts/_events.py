@@ -35,7 +35,8 @@ class Evidence:
     ``height`` is the median over events in robust standard deviations, ``consistency``
     the median correlation of each event with the median event, ``rebound`` the largest
     deflection of the other sign around the median event and ``onset`` the share of its
-    width before the peak. ``bursts`` is the effective number of bursts of events, about
+    width before the peak, ``shift`` the median change of the level across an event over its
+    height. ``bursts`` is the effective number of bursts of events, about
     five seconds long. Figures that the events are too few for are NaN.
     """
 
@@ -51,6 +52,7 @@ class Evidence:
     consistency: float
     rebound: float
     onset: float
+    shift: float
     bursts: float
 
     @property
@@ -79,11 +81,11 @@ def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: 
     excess = float(_kurtosis(band[good])) if scale > 0 else 0.0
     if not len(peaks):
         none = np.array([])
-        return Evidence(none, none, polarity, scale, excess, 0.0, 0.0, *[np.nan] * 5, 0.0)
+        return Evidence(none, none, polarity, scale, excess, 0.0, 0.0, *[np.nan] * 6, 0.0)
     # A window of 1.5 s: the foot of a blink is looked for near it, not across the file.
     widths = peak_widths(band, peaks, rel_height=0.5, wlen=int(1.5 * sfreq))[0] / sfreq
     width = float(np.median(widths))
-    rebound, onset = _shape(_cut(slow, peaks, 1.2, sfreq), sfreq)
+    rebound, onset, shift = _shape(_cut(slow, peaks, 1.2, sfreq), sfreq)
     refined = _refine(band, peaks)
     return Evidence(
         peaks=refined,
@@ -99,6 +101,7 @@ def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: 
         consistency=_consistency(_cut(band, peaks, np.clip(1.6 * width, 0.12, 0.25), sfreq)),
         rebound=rebound,
         onset=onset,
+        shift=shift,
         bursts=_bursts(peaks / sfreq),
     )
 
@@ -189,10 +192,10 @@ def correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     return float(a @ b / norm) if norm > 0 else 0.0
 
 
-def _shape(windows: NDArray[np.float64], sfreq: float) -> tuple[float, float]:
-    """Return rebound and onset of the median event of a signal that keeps its slow part."""
+def _shape(windows: NDArray[np.float64], sfreq: float) -> tuple[float, float, float]:
+    """Return rebound, onset and shift of the median event of a signal that keeps its slow part."""
     if not len(windows):
-        return np.nan, np.nan
+        return np.nan, np.nan, np.nan
     n = windows.shape[1] // 2
     edge = max(1, n // 3)
     # Each event stands on a baseline of its own, a line from before it to after it.
@@ -204,12 +207,13 @@ def _shape(windows: NDArray[np.float64], sfreq: float) -> tuple[float, float]:
     top = n - near + int(np.argmax(event[n - near : n + near + 1]))
     peak = event[top]
     if not peak > 0:
-        return 1.0, np.nan
+        return 1.0, np.nan, np.nan
+    shift = float(np.median(np.abs(after - before)) / peak)
     below = event < peak / 2
     left = top - np.flatnonzero(below[:top])[-1] if below[:top].any() else top
     right = np.flatnonzero(below[top:])[0] if below[top:].any() else event.size - top
     around = event[edge:-edge]
-    return float(max(0.0, -around.min() / peak)), float(left / (left + right))
+    return float(max(0.0, -around.min() / peak)), float(left / (left + right)), shift
 
 
 def _refine(x: NDArray[np.float64], peaks: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -53,6 +53,8 @@ KIND = Kind(
     figures=figures,
     gate=gate,
     events=events,
+    # Without a map and an EOG, slow swings may be anything.
+    proof=("eye_share", "eog_correlation"),
     features={
         "eye_share": Feature(
             ((0.5, -4), (0.75, -1.5), (0.87, 0.5), (0.93, 2), (0.98, 3)),

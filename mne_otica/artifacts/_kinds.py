@@ -57,7 +57,8 @@ class Kind:
 
     ``label`` returns the word of mne-icalabel for a component with these figures. ``keys``
     are those of ``ica.labels_``. ``gate`` returns why a component cannot be of this kind, or
-    nothing. ``events`` returns the samples of the recording at which the artifact happens.
+    nothing. ``events`` returns the samples of the recording at which the artifact happens. Of the
+    figures in ``proof`` one has to be known for an answer "yes", else it is "unsure".
     """
 
     name: str
@@ -69,6 +70,7 @@ class Kind:
     figures: Callable[[Components, int], dict[str, float]]
     gate: Callable[[Components, int], str]
     events: Callable[[Components, int], NDArray[np.int64]]
+    proof: tuple[str, ...] = ()
 
 
 @cache
