@@ -35,6 +35,11 @@ from mne_otica.simulation import simulate_raw
 from mne_otica.simulation._sources import Head
 
 STREAM = 1602  # of random numbers; that of the training is another
+# Figures of the spectrum of a tense muscle and of the brain, as simulated recordings have them.
+MUSCLE = dict(slope=0.3, high=0.5, excess=1.5, unsteadiness=0.5, alpha=0.0, low=0.3)
+MUSCLE |= dict(loud_slope=0.4, loud_excess=2.0)
+BRAIN = dict(slope=-1.5, high=-1.5, excess=0.0, unsteadiness=0.15, alpha=0.5, low=0.7)
+BRAIN |= dict(loud_slope=-1.3, loud_excess=0.3)
 EDGES = (ABSENT, 0.25, HELD, 1.0, 2.0, np.inf)  # of visibility
 
 
@@ -213,10 +218,7 @@ def mne_answer(kind: str, name: str, case: Case) -> str:
 
 def caps_report() -> Iterator[str]:
     """Yield the probability of muscle for the same maps at 16 to 256 channels."""
-    spectra = {
-        "muscle": dict(slope=0.3, high=0.5, excess=1.5, unsteadiness=0.5, alpha=0.0),
-        "brain": dict(slope=-1.5, high=-1.5, excess=0.0, unsteadiness=0.15, alpha=0.5),
-    }
+    spectra = {"muscle": MUSCLE, "brain": BRAIN}
     places_of = {
         "focal, temple": ([-0.85, 0.35, -0.1], 0.88),
         "broad, temple": ([-0.85, 0.35, -0.1], 0.7),

@@ -30,7 +30,7 @@ DATA = Path(os.environ.get("MNE_OTICA_DATA", Path(__file__).parents[2] / "shared
 # median step likewise. Heartbeats: height of the average beat, over the deviation of the rest
 # between 1 and 35 Hz. Muscle: power above 20 Hz, over that of the rest. Electrodes: power between 1
 # and 40 Hz, where the ICA is fitted, over that of the rest.
-VISIBLE = {"blink": 8.0, "eye movement": 10.0, "heartbeat": 3.0, "muscle": 4.0, "electrode": 4.0}
+VISIBLE = {"blink": 12.0, "eye movement": 10.0, "heartbeat": 3.0, "muscle": 4.0, "electrode": 4.0}
 HELD = 0.5  # of that
 ABSENT = 0.125  # of that
 

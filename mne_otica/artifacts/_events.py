@@ -20,6 +20,7 @@ REFRACTORY = 0.25  # s; eyes that flutter faster count once, at the higher peak
 _NOISE = 8.0  # robust standard deviations; the highest peaks of a restless signal
 _SHARE = 0.3  # of the typical height: smaller peaks are another kind of event
 _FEWEST_PER_MINUTE = 2  # blinks of someone who hardly blinks
+_AFTERWARDS = (0.35, 0.55)  # s; a lid is back by then, and the skin has not drifted far
 _TOGETHER = 0.4  # s on either side of a blink in which the eyes turn and come back
 
 
@@ -85,7 +86,7 @@ def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: 
     # A window of 1.5 s: the foot of a blink is looked for near it, not across the file.
     widths = peak_widths(band, peaks, rel_height=0.5, wlen=int(1.5 * sfreq))[0] / sfreq
     width = float(np.median(widths))
-    rebound, onset, shift = _shape(_cut(slow, peaks, 1.2, sfreq), sfreq)
+    rebound, onset = _shape(_cut(slow, peaks, 1.2, sfreq), sfreq)
     refined = _refine(band, peaks)
     return Evidence(
         peaks=refined,
@@ -101,7 +102,7 @@ def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: 
         consistency=_consistency(_cut(band, peaks, np.clip(1.6 * width, 0.12, 0.25), sfreq)),
         rebound=rebound,
         onset=onset,
-        shift=shift,
+        shift=_shift(_cut(slow, peaks, _AFTERWARDS[1], sfreq), sfreq),
         bursts=_bursts(peaks / sfreq),
     )
 
@@ -192,10 +193,10 @@ def correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     return float(a @ b / norm) if norm > 0 else 0.0
 
 
-def _shape(windows: NDArray[np.float64], sfreq: float) -> tuple[float, float, float]:
-    """Return rebound, onset and shift of the median event of a signal that keeps its slow part."""
+def _shape(windows: NDArray[np.float64], sfreq: float) -> tuple[float, float]:
+    """Return rebound and onset of the median event of a signal that keeps its slow part."""
     if not len(windows):
-        return np.nan, np.nan, np.nan
+        return np.nan, np.nan
     n = windows.shape[1] // 2
     edge = max(1, n // 3)
     # Each event stands on a baseline of its own, a line from before it to after it.
@@ -207,13 +208,22 @@ def _shape(windows: NDArray[np.float64], sfreq: float) -> tuple[float, float, fl
     top = n - near + int(np.argmax(event[n - near : n + near + 1]))
     peak = event[top]
     if not peak > 0:
-        return 1.0, np.nan, np.nan
-    shift = float(np.median(np.abs(after - before)) / peak)
+        return 1.0, np.nan
     below = event < peak / 2
     left = top - np.flatnonzero(below[:top])[-1] if below[:top].any() else top
     right = np.flatnonzero(below[top:])[0] if below[top:].any() else event.size - top
     around = event[edge:-edge]
-    return float(max(0.0, -around.min() / peak)), float(left / (left + right)), shift
+    return float(max(0.0, -around.min() / peak)), float(left / (left + right))
+
+
+def _shift(windows: NDArray[np.float64], sfreq: float) -> float:
+    """Return the median change of the level across an event, over the height of the median one."""
+    if not len(windows):
+        return np.nan
+    edge = int((_AFTERWARDS[1] - _AFTERWARDS[0]) * sfreq)
+    before, after = (np.median(w, axis=1) for w in (windows[:, :edge], windows[:, -edge:]))
+    height = np.median(windows[:, windows.shape[1] // 2] - (before + after) / 2)
+    return float(np.median(np.abs(after - before)) / height) if height > 0 else np.nan
 
 
 def _refine(x: NDArray[np.float64], peaks: NDArray[np.intp]) -> NDArray[np.float64]:

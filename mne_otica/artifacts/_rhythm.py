@@ -25,6 +25,8 @@ _ALIKE = 0.15  # successive intervals of a heart differ by less than this share
 _HALF = 0.15  # s on either side of a beat that its shape is taken from
 CERTAIN = 12.0  # z of a heart that needs no other look
 PROMISING = 2.5  # z of a first look that deserves a second
+_FEWEST = 5  # beats
+_STRETCH = 5.0  # s; in each, a heart beats
 _SHORTEST = 5.0  # s; below, no rhythm can be told
 _ENOUGH = 16000  # samples that tell the distribution of a signal
 
@@ -115,15 +117,23 @@ def _most_regular(x: NDArray[np.float64], prepared: Prepared) -> tuple[NDArray[n
     best, best_z = order[:0], 0.0
     for rate in RATES:
         n = int(rate * minutes)
-        if n > len(order) or n < 5:
+        if n > len(order) or n < _FEWEST:
             continue
         some = np.sort(order[:n])
-        same = alike(np.diff(some) / sfreq)
+        same = _compared(some, prepared)
+        if not len(same):
+            continue
         chance = _chance(round(60 / rate, 3))
         z = (same.mean() - chance) / np.sqrt(chance * (1 - chance) / len(same))
         if z > best_z:
             best, best_z = some, float(z)
     return best, best_z
+
+
+def _compared(peaks: NDArray[np.intp], prepared: Prepared) -> NDArray[np.bool_]:
+    """Tell which successive intervals are alike, of those that no bad span interrupts."""
+    whole = np.diff(np.cumsum(~prepared.good)[peaks]) == 0
+    return alike(np.diff(peaks))[whole[1:] & whole[:-1]]
 
 
 def alike(intervals: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -170,14 +180,12 @@ def _described(
 ) -> Rhythm:
     sfreq = prepared.sfreq
     windows = _windows(x, peaks, _HALF, sfreq)
-    if len(peaks) < 5 or len(windows) < 3:
+    if len(peaks) < _FEWEST or len(windows) < 3:
         return Rhythm(np.array([], dtype=int))
     median = np.median(windows, axis=0)
     intervals = np.diff(peaks) / sfreq
     same = alike(intervals)
     regular = np.r_[False, same] | np.r_[same, False]
-    bins = np.unique((peaks[:-1][regular] / sfreq // 5).astype(int))
-    n_bins = np.unique((np.flatnonzero(prepared.good) / sfreq // 5).astype(int))
     centred = windows - windows.mean(axis=1, keepdims=True)
     shape = median - median.mean()
     norms = np.linalg.norm(centred, axis=1) * np.linalg.norm(shape)
@@ -185,14 +193,23 @@ def _described(
         peaks=peaks,
         polarity=polarity,
         z=z,
-        regular=float(same.mean()),
+        regular=float(_compared(peaks, prepared).mean()),
         rate=float(60 / np.median(intervals)),
         height=float(median.max()),
         isolation=_isolation(matched, peaks, sfreq),
-        coverage=len(bins) / max(len(n_bins), 1),
+        coverage=_coverage(peaks[:-1][regular], prepared),
         width=_width(median, sfreq),
         consistency=float(np.median(centred @ shape / np.maximum(norms, 1e-12))),
     )
+
+
+def _coverage(peaks: NDArray[np.intp], prepared: Prepared) -> float:
+    """Return the share of the stretches of a recording that have one of these peaks."""
+    length = int(_STRETCH * prepared.sfreq)
+    counted = np.bincount(np.flatnonzero(prepared.good) // length) > length / 2
+    reached = np.zeros(len(counted), bool)
+    reached[np.minimum(peaks // length, len(counted) - 1)] = True
+    return float(reached[counted].mean()) if counted.any() else 0.0
 
 
 def _isolation(x: NDArray[np.float64], peaks: NDArray[np.intp], sfreq: float) -> float:

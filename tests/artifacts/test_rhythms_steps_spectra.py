@@ -4,6 +4,7 @@ import mne
 import numpy as np
 import pytest
 
+from benchmarks.kinds import BRAIN, MUSCLE
 from mne_otica.artifacts import _maps
 from mne_otica.artifacts._eyes import places
 from mne_otica.artifacts._model import probability, weigh
@@ -158,9 +159,7 @@ def caps():
 @pytest.mark.parametrize("muscle", [True, False])
 def test_muscle_is_judged_alike_on_caps_of_any_density(caps, direction, depth, muscle):
     """The same focal and broad maps; MNE's own finder sums over pairs of channels."""
-    spectrum = dict(slope=0.3, high=0.5, excess=1.5, unsteadiness=0.5, alpha=0.0)
-    if not muscle:
-        spectrum = dict(slope=-1.5, high=-1.5, excess=0.0, unsteadiness=0.15, alpha=0.5)
+    spectrum = MUSCLE if muscle else BRAIN
     for info in caps.values():
         at = places(info, info["ch_names"])
         one_map = Head(info).radial([direction], depth)[:, 0]
