@@ -35,7 +35,7 @@ from mne_otica.artifacts._model import ACCEPT
 MODEL = Path(mne_otica.artifacts.__file__).parent / "model.json"
 STREAM = 1601  # of random numbers; benchmarks and tests use others
 FIRST_SEED = 0
-N_RECORDINGS = 300
+N_RECORDINGS = 173
 N_FOLDS = 5
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0)
 REAL_WEIGHT = 5.0  # a component of a real recording counts as much as so many simulated ones
@@ -288,14 +288,34 @@ def fit_curves(kind: Kind, rows: list[dict], penalty: float) -> dict:
     return curves.as_data(*curves.fit(curves.design(rows), *truth_and_weights(rows), penalty))
 
 
+def draw(path: Path) -> None:
+    """Draw the reliability curves of the data file: how often a probability was right."""
+    import matplotlib.pyplot as plt
+
+    data = json.loads(MODEL.read_text(encoding="utf-8"))["kinds"]
+    figure, ax = plt.subplots(figsize=(4.5, 4), layout="constrained")
+    ax.plot([0, 1], [0, 1], color="0.7", linewidth=1)
+    for name, one in data.items():
+        report = one["training"]
+        said, right = zip(*[(b["said"], b["right"]) for b in report["reliability"]], strict=True)
+        ax.plot(said, right, "o-", markersize=4, label=f"{name}, Brier {report['brier']:.4f}")
+    ax.set(xlabel="probability given", ylabel="share that held the artifact")
+    ax.legend(fontsize=8)
+    figure.savefig(path, dpi=150)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="where the figures are kept")
     parser.add_argument("--n", type=int, default=N_RECORDINGS, help="simulated recordings")
     parser.add_argument("--write", action="store_true", help="put the curves into the package")
     parser.add_argument("--gather", action="store_true", help="only gather the figures")
+    parser.add_argument("--draw", type=Path, help="draw the reliability of the curves there are")
     args = parser.parse_args()
     mne.set_log_level("ERROR")
+    if args.draw:
+        draw(args.draw)
+        return
     names = [*(REAL if DATA.exists() else ()), *range(FIRST_SEED, FIRST_SEED + args.n)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of short and small recordings

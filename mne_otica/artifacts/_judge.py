@@ -26,14 +26,16 @@ def judge(
     threshold: float,
     max_components: int | None,
     first_samp: int,
+    blinks: BlinkScores | None = None,
 ) -> ArtifactScores:
-    """Return the table of all kinds."""
+    """Return the table of all kinds; ``blinks`` is that of blinks, if it is known already."""
     rows = []
     for name in names:
         kind = kinds()[name]
         one = [_row(components, kind, k, threshold, first_samp) for k in range(len(components))]
         if name == "blink":
-            blinks = by_evidence(components, Rule(max_components or _BLINK_COMPONENTS, threshold))
+            rule = Rule(max_components or _BLINK_COMPONENTS, threshold)
+            blinks = by_evidence(components, rule) if blinks is None else blinks
             one = _as_blinks(one, blinks, components, kind, first_samp)
         one.sort(key=lambda row: -row.probability)
         rows += _limited(one, max_components)

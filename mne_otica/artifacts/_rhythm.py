@@ -91,6 +91,8 @@ def _rhythm(x: NDArray[np.float64], prepared: Prepared) -> Rhythm:
         again, better = _most_regular(tried, prepared)
         if better > z:
             matched, peaks, z = tried, again, better
+        elif half > _HALF:
+            break
     return _described(x, matched, peaks, polarity, z, prepared)
 
 
@@ -132,7 +134,7 @@ def _most_regular(x: NDArray[np.float64], prepared: Prepared) -> tuple[NDArray[n
 
 def _compared(peaks: NDArray[np.intp], prepared: Prepared) -> NDArray[np.bool_]:
     """Tell which successive intervals are alike, of those that no bad span interrupts."""
-    whole = np.diff(np.cumsum(~prepared.good)[peaks]) == 0
+    whole = np.diff(prepared.n_bad[peaks]) == 0
     return alike(np.diff(peaks))[whole[1:] & whole[:-1]]
 
 

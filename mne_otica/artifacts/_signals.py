@@ -60,6 +60,11 @@ class Prepared:
         return self.good.sum() / self.sfreq
 
     @cached_property
+    def n_bad(self) -> NDArray[np.int64]:
+        """How many samples in bad spans there are up to each sample."""
+        return np.cumsum(~self.good)
+
+    @cached_property
     def noise(self) -> NDArray[np.float64]:
         """The robust standard deviation of each signal in the band."""
         return np.array([robust_scale(row[self.good]) for row in self.band])
