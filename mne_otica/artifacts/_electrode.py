@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from mne_otica.artifacts._components import Components
 from mne_otica.artifacts._kinds import Feature, Figures, Kind, Removal
+from mne_otica.artifacts._maps import eye_share
 
 _HUM = 1.0  # the mains ten times above its neighbours and above the other components
 
@@ -26,6 +27,7 @@ def figures(components: Components, k: int) -> dict[str, float]:
         "alpha": spectra["alpha"][k],
         "onset": found.onset,
         "regularity": components.beats[k].z,
+        "eye_share": eye_share(components.maps[:, k], components.fields),
     }
 
 
@@ -81,5 +83,9 @@ KIND = Kind(
             ((0.1, 1.5), (0.2, 0.5), (0.3, 0), (0.6, 0)), "", "jumps that nothing in a head makes"
         ),
         "regularity": Feature(((4, 0), (10, -2), (20, -3)), "it beats as a heart does"),
+        # Few electrodes are near the eyes, so that a blink may be nearly one electrode's.
+        "eye_share": Feature(
+            ((0.7, 0), (0.85, -1), (0.95, -3)), "its map is that of the eyes (r = {:.2f})"
+        ),
     },
 )
