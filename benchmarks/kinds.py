@@ -187,10 +187,10 @@ def iclabel(case: Case) -> list[str]:
     """Return the label that ICLabel gives each component, where it is at least 0.7 likely."""
     from mne_icalabel import label_components
 
-    raw = case.raw.copy().set_eeg_reference("average")
-    top = min(100.0, 0.49 * raw.info["sfreq"])
+    # Not referenced anew: the ICA unmixes the channels as they are.
+    raw = case.raw.copy().filter(1.0, min(100.0, 0.49 * case.raw.info["sfreq"]))
     try:
-        answer = label_components(raw.filter(1.0, top), case.ica, method="iclabel")
+        answer = label_components(raw, case.ica, method="iclabel")
     except (ValueError, RuntimeError):  # it needs positions
         return ["-"] * case.ica.n_components_
     pairs = zip(answer["labels"], answer["y_pred_proba"], strict=True)
