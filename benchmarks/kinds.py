@@ -1,135 +1,291 @@
-"""clean_raw on typical kinds of recordings: component and times of blinks, or none.
+"""Which components hold which artifacts? Simulated recordings with known truth, and real ones.
 
-Run ``python -m benchmarks.kinds`` (about ten minutes on one core); ``--write`` keeps the table.
-Half of the recordings of each kind have no blinks, so that nothing may be removed.
+``python -m benchmarks.kinds`` judges 300 simulated recordings whose seeds the curves have not
+seen; ``--keep FILE`` keeps each answer, so that a run that was interrupted goes on where it was.
+``--real FOLDER`` judges the real recordings, their EOG, ECG and EMG channels hidden, beside
+ICLabel and MNE's own finders; FOLDER is that of ``benchmarks.train``, and no recording is judged by
+curves that were fitted on it. ``--caps`` shows muscle at 16 to 256 channels, ``--time`` how long
+the search takes.
 """
 
+from __future__ import annotations
+
 import argparse
+import json
+import time
 import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import patch
 
 import mne
 import numpy as np
+from mne.preprocessing import ICA
+from numpy.typing import NDArray
 
-from benchmarks.blinks import blink_component, compare_times
+from benchmarks import train
 from benchmarks.results import show
-from mne_otica import clean_raw
+from benchmarks.truth import ABSENT, HELD, REAL, VISIBLE, Case, read_real, real, simulated
+from mne_otica import clean_raw, find_bads_artifacts
+from mne_otica.artifacts import _maps, _model, search, search_artifacts
+from mne_otica.artifacts._eyes import places
+from mne_otica.artifacts._kinds import kinds
+from mne_otica.artifacts._model import ACCEPT
 from mne_otica.simulation import simulate_raw
+from mne_otica.simulation._sources import Head
 
-MINUTE = 60.0
-
-
-def with_bad_channels(sim, rng):
-    """Return the recording with a flat, a noisy and a popping channel that are not marked bad."""
-    raw = sim.raw.copy()
-    flat, noisy, popping = rng.choice(len(raw.ch_names), 3, replace=False)
-    raw._data[flat] = 0
-    raw._data[noisy] += 300e-6 * rng.standard_normal(raw.n_times)
-    for start in rng.integers(raw.n_times, size=12):
-        decay = np.exp(-np.arange(raw.n_times - start) / rng.uniform(20, 80))
-        raw._data[popping, start:] += rng.choice([-3e-3, 3e-3]) * decay
-    return raw
+STREAM = 1602  # of random numbers; that of the training is another
+# Figures of the spectrum of a tense muscle and of the brain, as simulated recordings have them.
+MUSCLE = dict(slope=0.3, high=0.5, excess=1.5, unsteadiness=0.5, alpha=0.0, low=0.3)
+MUSCLE |= dict(loud_slope=0.4, loud_excess=2.0)
+BRAIN = dict(slope=-1.5, high=-1.5, excess=0.0, unsteadiness=0.15, alpha=0.5, low=0.7)
+BRAIN |= dict(loud_slope=-1.3, loud_excess=0.3)
+EDGES = (ABSENT, 0.25, HELD, 1.0, 2.0, np.inf)  # of visibility
 
 
-def with_clinical_names(sim, rng):
-    """Return the recording without positions and with clinical channel names."""
-    raw = sim.raw.copy().set_montage(None)
-    old = {"T7": "T3", "T8": "T4", "P7": "T5", "P8": "T6"}
-    return raw.rename_channels(lambda name: f"EEG {old.get(name, name)}-Ref")
+# -- simulated recordings -----------------------------------------------------------------
 
 
-def with_low_rank(sim, rng):
-    """Return the recording with interpolated channels and an average reference."""
-    raw = sim.raw.copy()
-    raw.info["bads"] = list(rng.choice(raw.ch_names, len(raw.ch_names) // 4, replace=False))
-    return raw.interpolate_bads(reset_bads=True).set_eeg_reference("average")
+def judged(case: Case) -> list[dict]:
+    """Return probability, answer and truth of each component and kind."""
+    _, scores = find_bads_artifacts(case.ica, case.raw)
+    return [
+        dict(
+            recording=case.name,
+            component=row.component,
+            kind=row.kind,
+            chance=row.probability,
+            answer=row.answer,
+            reason=row.reason,
+            visibility=float(case.visibility[row.kind][row.component]),
+        )
+        for row in scores.rows
+    ]
 
 
-def high_density(n_blinks, rng, seed):
-    """128 channels; a flat, a noisy and a popping one that are not marked bad."""
-    names = mne.channels.make_standard_montage("brainproducts-RNP-BA-128").ch_names[:128]
-    sim = simulate_raw(names, 2.5 * MINUTE, 128.0, n_blinks=n_blinks, random_state=seed)
-    return sim, with_bad_channels(sim, rng)
+def judge_all(seeds: range, keep: Path | None) -> list[dict]:
+    """Judge those recordings that are not kept yet, and return the rows of all."""
+    known = {}
+    if keep is not None and keep.exists():
+        known = {one["seed"]: one["rows"] for one in map(json.loads, keep.open())}
+    for seed in seeds:
+        if seed not in known:
+            known[seed] = judged(simulated(seed, STREAM))
+            if keep is not None:
+                with keep.open("a") as file:
+                    file.write(json.dumps(dict(seed=seed, rows=known[seed])) + "\n")
+    return [row for seed in seeds for row in known[seed]]
 
 
-def mobile(n_blinks, rng, seed):
-    """14 channels, mobile: pops of millivolts and cable movements."""
-    trouble = dict(pops=20, pop_amplitude=3e-3, movements=4, noisy_channels=1)
-    sim = simulate_raw(14, 2 * MINUTE, 128.0, n_blinks=n_blinks, random_state=seed, **trouble)
-    return sim, sim.raw
+def simulated_report(rows: list[dict]) -> Iterator[str]:
+    """Yield the tables of the simulated recordings."""
+    yield f"Visible is: {', '.join(f'{kind} {x:g}' for kind, x in VISIBLE.items())} times the rest."
+    yield ""
+    yield "| kind | visible | found | recordings with it | found | without | clean | false alarms |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for kind in VISIBLE:
+        yield answers_row(kind, [row for row in rows if row["kind"] == kind])
+    yield ""
+    shares = [f"{a:g} to {b:g}" for a, b in zip(EDGES[:-1], EDGES[1:], strict=True)]
+    yield f"| found, by visibility | {' | '.join(shares)} |"
+    yield "|---|" + "---|" * len(shares)
+    for kind in VISIBLE:
+        yield curve_row(kind, [row for row in rows if row["kind"] == kind])
+    yield ""
+    yield "| kind | Brier score | given 0.9 or more | right | right or partly |"
+    yield "|---|---|---|---|---|"
+    for kind in VISIBLE:
+        yield calibration_row(kind, [row for row in rows if row["kind"] == kind])
 
 
-def clinical(n_blinks, rng, seed):
-    """19 channels with clinical names and no positions."""
-    sim = simulate_raw(19, 3 * MINUTE, 200.0, n_blinks=n_blinks, random_state=seed)
-    return sim, with_clinical_names(sim, rng)
+def _arrays(rows: list[dict]) -> tuple[NDArray, NDArray, NDArray]:
+    chance = np.array([row["chance"] for row in rows])
+    yes = np.array([row["answer"] == "yes" for row in rows])
+    return chance, yes, np.array([row["visibility"] for row in rows])
 
 
-def low_rank(n_blinks, rng, seed):
-    """64 channels of rank 47: 16 interpolated, average reference."""
-    sim = simulate_raw(64, 3 * MINUTE, 128.0, n_blinks=n_blinks, random_state=seed)
-    return sim, with_low_rank(sim, rng)
-
-
-def sleep(n_blinks, rng, seed):
-    """8 channels of sleep: slow waves, no blinks at all."""
-    sim = simulate_raw(
-        8, 4 * MINUTE, 128.0, n_blinks=0, saccades=False, sleep=True, pops=3, random_state=seed
+def answers_row(kind: str, rows: list[dict]) -> str:
+    """Return how many components and recordings were judged rightly."""
+    _, yes, seen = _arrays(rows)
+    visible, absent = seen >= 1, seen < ABSENT
+    names = np.array([row["recording"] for row in rows])
+    with_it, without = set(names[visible]), set(names) - set(names[~absent])
+    found = sum(bool(yes[(names == name) & visible].any()) for name in with_it)
+    false = sum(bool(yes[names == name].any()) for name in without)
+    return (
+        f"| {kind} | {visible.sum()} | {yes[visible].mean():.1%} | {len(with_it)} | "
+        f"{found / max(len(with_it), 1):.1%} | {absent.sum()} | {(~yes[absent]).mean():.2%} | "
+        f"{false} of {len(without)} recordings |"
     )
-    return sim, sim.raw
 
 
-KINDS = {
-    "128 channels, bad ones unmarked": high_density,
-    "mobile, pops of 3 mV": mobile,
-    "clinical names, no positions": clinical,
-    "rank 47 of 64": low_rank,
-    "sleep": sleep,
+def curve_row(kind: str, rows: list[dict]) -> str:
+    """Return the share that was found, by how visible it is."""
+    _, yes, seen = _arrays(rows)
+    cells = []
+    for low, high in zip(EDGES[:-1], EDGES[1:], strict=True):
+        inside = (seen >= low) & (seen < high)
+        cells.append(f"{yes[inside].mean():.0%} of {inside.sum()}" if inside.any() else "-")
+    return f"| {kind} | {' | '.join(cells)} |"
+
+
+def calibration_row(kind: str, rows: list[dict]) -> str:
+    """Return how far probabilities can be believed."""
+    chance, _, seen = _arrays(rows)
+    clear = (seen >= HELD) | (seen < ABSENT)
+    brier = np.mean((chance[clear] - (seen[clear] >= HELD)) ** 2)
+    high = chance >= 0.9
+    right = (seen[high & clear] >= HELD).mean() if (high & clear).any() else np.nan
+    partly = (seen[high] >= ABSENT).mean() if high.any() else np.nan
+    return f"| {kind} | {brier:.4f} | {high.sum()} | {right:.1%} | {partly:.1%} |"
+
+
+# -- real recordings ----------------------------------------------------------------------
+
+
+def real_report(folder: Path, n: int) -> Iterator[str]:
+    """Yield the table of the real recordings."""
+    rows = train.collect(folder, [*REAL, *range(train.FIRST_SEED, train.FIRST_SEED + n)])
+    yield "| recording | kind | truth | this package | ICLabel | MNE |"
+    yield "|---|---|---|---|---|---|"
+    for name in REAL:
+        unseen = [row for row in rows if row["recording"] != name]
+        penalty = {kind: one["training"]["penalty"] for kind, one in _curves().items()}
+        data = {kind: train.fit_curves(one, unseen, penalty[kind]) for kind, one in kinds().items()}
+        case = real(name)
+        with patch.object(_model, "model_data", lambda data=data: dict(kinds=data)):
+            found, _ = find_bads_artifacts(case.ica, case.raw)
+        labels = iclabel(case)
+        for kind in kinds():
+            truth = case.holds[kind]
+            proven = "?" if np.isnan(truth).all() else _list(np.flatnonzero(truth == 1))
+            theirs = _list([k for k, label in enumerate(labels) if label == WORDS[kind]])
+            if kind == "eye movement":
+                theirs = "as blink"
+            mne_finds = mne_answer(kind, name, case)
+            yield f"| {name} | {kind} | {proven} | {_list(found[kind])} | {theirs} | {mne_finds} |"
+
+
+WORDS = {
+    "blink": "eye blink",
+    "eye movement": "eye blink",
+    "heartbeat": "heart beat",
+    "muscle": "muscle artifact",
+    "electrode": "channel noise",
 }
 
 
-def row(label, make, seeds):
-    """Clean recordings of one kind, and count what came out right."""
-    right, none, n_none, found, extra = [], 0, 0, [], []
-    for seed in seeds:
-        rng = np.random.default_rng([7, seed])
-        sim, raw = make(int(rng.integers(8, 40)) if seed % 2 else 0, rng, seed)
-        cleaned = clean_raw(raw)
-        if not len(sim.blink_events):
-            n_none += 1
-            none += not cleaned.ica.exclude
-            continue
-        truth = blink_component(cleaned.ica, raw.copy().filter(1.0, 40.0), sim)
-        right.append(cleaned.ica.exclude[:1] == [truth])
-        tolerance = 0.1 * raw.info["sfreq"]
-        times = compare_times(cleaned.events.events[:, 0], sim.blink_events[:, 0], tolerance)
-        found.append(times[0])
-        extra.append(times[1])
-    if not right:
-        return f"| {label} | | {none} of {n_none} | | |"
-    return (
-        f"| {label} | {sum(right)} of {len(right)} | {none} of {n_none} | {np.mean(found):.0%} | "
-        f"{np.mean(extra):.0%} |"
-    )
+def _curves() -> dict:
+    return _model.model_data()["kinds"]
 
 
-def main():
+def _list(indices: list[int] | NDArray) -> str:
+    return ", ".join(str(int(k)) for k in indices) or "none"
+
+
+def iclabel(case: Case) -> list[str]:
+    """Return the label that ICLabel gives each component, where it is at least 0.7 likely."""
+    from mne_icalabel import label_components
+
+    # Not referenced anew: the ICA unmixes the channels as they are.
+    raw = case.raw.copy().filter(1.0, min(100.0, 0.49 * case.raw.info["sfreq"]))
+    try:
+        answer = label_components(raw, case.ica, method="iclabel")
+    except (ValueError, RuntimeError):  # it needs positions
+        return ["-"] * case.ica.n_components_
+    pairs = zip(answer["labels"], answer["y_pred_proba"], strict=True)
+    return [label if chance >= ACCEPT else "unsure" for label, chance in pairs]
+
+
+def mne_answer(kind: str, name: str, case: Case) -> str:
+    """Return what MNE's own finders say, with the hidden channel where they need one."""
+    raw = read_real(name)
+    filtered = raw.copy().filter(1.0, min(100.0, 0.49 * raw.info["sfreq"]))
+    try:
+        if kind == "muscle":
+            return _list(case.ica.find_bads_muscle(filtered)[0])
+        if kind == "blink" and "eog" in raw:
+            return _list(case.ica.find_bads_eog(filtered)[0]) + " (sees the EOG)"
+        if kind == "heartbeat" and "ecg" in raw:
+            return _list(case.ica.find_bads_ecg(filtered)[0]) + " (sees the ECG)"
+    except (ValueError, RuntimeError) as error:
+        return f"{type(error).__name__}"
+    return "-"
+
+
+# -- caps, and time -----------------------------------------------------------------------
+
+
+def caps_report() -> Iterator[str]:
+    """Yield the probability of muscle for the same maps at 16 to 256 channels."""
+    spectra = {"muscle": MUSCLE, "brain": BRAIN}
+    places_of = {
+        "focal, temple": ([-0.85, 0.35, -0.1], 0.88),
+        "broad, temple": ([-0.85, 0.35, -0.1], 0.7),
+        "focal, neck": ([0.3, -0.9, -0.3], 0.88),
+        "broad, vertex": ([0.1, 0.1, 1.0], 0.6),
+    }
+    sizes = (16, 32, 64, 128, 256)
+    yield f"| map, spectrum | {' | '.join(f'{n} channels' for n in sizes)} |"
+    yield "|---|" + "---|" * len(sizes)
+    infos = [simulate_raw(n, 2.0, 60.0, n_blinks=0).raw.info for n in sizes]
+    for where, (direction, depth) in places_of.items():
+        for what, figures in spectra.items():
+            cells = []
+            for info in infos:
+                one_map = Head(info).radial([direction], depth)[:, 0]
+                at = places(info, info["ch_names"])
+                known = figures | dict(
+                    rim=_maps.rim(one_map, at),
+                    breadth=_maps.breadth(one_map, at),
+                    focality=float(_maps.focality(one_map)),
+                )
+                cells.append(f"{_model.probability(_model.weigh('muscle', known)):.2f}")
+            yield f"| {where}, {what} | {' | '.join(cells)} |"
+
+
+def time_report() -> Iterator[str]:
+    """Yield how long the search takes for 64 channels and ten minutes."""
+    sim = simulate_raw(64, 600.0, 250.0, random_state=16020)
+    cleaned = clean_raw(sim.raw)
+    options = dict(max_components=2, reject_by_annotation=True)
+    yield "| search of 64 channels, 10 min at 250 Hz | processor seconds |"
+    yield "|---|---|"
+    for label, find in (("blinks", search), ("all kinds", search_artifacts)):
+        seconds = [_seconds(find, cleaned.ica, sim.raw, options) for _ in range(3)]
+        yield f"| {label} | {min(seconds):.2f} |"
+
+
+def _seconds(find: object, ica: ICA, raw: mne.io.BaseRaw, options: dict) -> float:
+    started = time.process_time()
+    find(ica, raw, **options)
+    return time.process_time() - started
+
+
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", type=int, default=12, help="recordings of each kind")
-    parser.add_argument("--first", type=int, default=0, help="first seed")
-    parser.add_argument("--write", action="store_true", help="keep the table in RESULTS.md")
+    parser.add_argument("--n", type=int, default=300, help="number of simulated recordings")
+    parser.add_argument("--keep", type=Path, help="file that keeps the answers")
+    parser.add_argument("--real", type=Path, help="folder of the figures of the training")
+    parser.add_argument("--trained", type=int, default=train.N_RECORDINGS, help="recordings there")
+    parser.add_argument("--caps", action="store_true", help="muscle at 16 to 256 channels")
+    parser.add_argument("--time", action="store_true", help="how long the search takes")
+    parser.add_argument("--write", action="store_true", help="keep the tables in RESULTS.md")
     args = parser.parse_args()
     mne.set_log_level("ERROR")
-    seeds = range(args.first, args.first + args.n)
-
-    def lines():
-        yield "| kind | right component | nothing where there is none | times found | extra |"
-        yield "|---|---|---|---|---|"
-        for label, make in KINDS.items():
-            yield row(label, make, seeds)
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        show(f"Kinds of recordings: seeds {seeds[0]} to {seeds[-1]}", lines(), args.write)
+        if args.real:
+            lines = real_report(args.real, args.trained)
+            show("Kinds of artifacts, real recordings", lines, args.write)
+        elif args.caps:
+            show("Muscle on caps of 16 to 256 channels", caps_report(), args.write)
+        elif args.time:
+            show("Time of the search for artifacts", time_report(), args.write)
+        else:
+            rows = judge_all(range(args.n), args.keep)
+            title = f"Kinds of artifacts: {args.n} simulated recordings"
+            show(title, simulated_report(rows), args.write)
 
 
 if __name__ == "__main__":

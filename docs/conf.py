@@ -57,6 +57,8 @@ numpydoc_validation_exclude = set(checks["numpydoc_validation"]["exclude"])
 numpydoc_xref_param_type = True
 numpydoc_xref_aliases = {
     "Axes": "matplotlib.axes.Axes",
+    "ArtifactRow": "mne_otica.artifacts.ArtifactRow",
+    "ArtifactScores": "mne_otica.artifacts.ArtifactScores",
     "BlinkCandidate": "mne_otica.artifacts.BlinkCandidate",
     "BlinkScores": "mne_otica.artifacts.BlinkScores",
     "BlinkTimes": "mne_otica.artifacts.BlinkTimes",

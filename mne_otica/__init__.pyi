@@ -1,6 +1,13 @@
 from . import datasets, metrics, simulation, viz
 from ._epochs import clean_epochs
-from .artifacts import find_bads_blink, find_blink_events, locate_blinks
+from .artifacts import (
+    annotate_artifacts,
+    find_artifact_events,
+    find_bads_artifacts,
+    find_bads_blink,
+    find_blink_events,
+    locate_blinks,
+)
 from .cleaning import clean_raw
 from .eeglab import export_ica_eeglab, read_ica_eeglab
 from .evaluation import preservation, rms_reduction, verdict
@@ -17,11 +24,14 @@ __all__ = [
     "ICA",
     "OTICAConvergenceWarning",
     "add_blink_report",
+    "annotate_artifacts",
     "clean_epochs",
     "clean_raw",
     "clean_study",
     "datasets",
     "export_ica_eeglab",
+    "find_artifact_events",
+    "find_bads_artifacts",
     "find_bads_blink",
     "find_blink_events",
     "locate_blinks",

@@ -2,6 +2,10 @@ import numpy as np
 import pytest
 
 from mne_otica.simulation import simulate_raw
+from mne_otica.simulation._artifacts import ARTIFACTS
+from mne_otica.simulation._controls import CONTROLS
+
+QUIET = dict(saccades=False, muscle=False, heartbeat=False, line_freq=None, n_blinks=0)
 
 
 def test_a_seed_makes_the_recording():
@@ -82,3 +86,59 @@ def test_each_artefact_has_its_switch(switch, kind):
     assert kind in sim.source_names
     added = sim.raw.get_data() - sim.clean.get_data()
     assert np.abs(added).max() > 1e-7
+
+
+@pytest.mark.parametrize("name", [*ARTIFACTS, *CONTROLS])
+def test_extra_sources_have_the_height_asked_for_and_leave_the_rest_alone(name):
+    plain = simulate_raw(12, 12, 128.0, random_state=5, **QUIET)
+    sim = simulate_raw(12, 12, 128.0, random_state=5, extra={name: 50e-6}, **QUIET)
+    assert name in sim.source_names
+    np.testing.assert_allclose(sim.clean.get_data(), plain.raw.get_data(), atol=1e-15)
+    added = sim.raw.get_data() - sim.clean.get_data()
+    # Events vary in height, and a short recording may have few.
+    assert 10e-6 < np.abs(added).max() < 1e-3
+
+
+@pytest.mark.parametrize(("name", "kind"), [(name, kind) for name, (kind, _) in ARTIFACTS.items()])
+def test_the_truth_of_each_artifact(name, kind):
+    sim = simulate_raw(12, 20, 128.0, random_state=6, extra={name: 50e-6}, **QUIET)
+    rest = sim.without(kind).get_data()
+    np.testing.assert_allclose(rest, sim.clean.get_data(), atol=1e-12)
+    np.testing.assert_allclose(sim.part(kind), sim.raw.get_data() - rest, atol=1e-15)
+    assert not sim.part("blink").any()
+    events = sim.events[kind]
+    assert events.shape[1] == 3
+    assert len(events) or name in ("tonic muscle", "noisy", "lead hum")
+    assert np.all((events[:, 0] >= 0) & (events[:, 0] < sim.raw.n_times))
+    with pytest.raises(ValueError, match="kind"):
+        sim.part("sweat")
+
+
+def test_the_heart_beats_where_its_events_are():
+    sim = simulate_raw(12, 60, 250.0, random_state=7, extra={"heartbeat": 50e-6}, **QUIET)
+    beats = sim.events["heartbeat"][:, 0]
+    assert 40 <= len(beats) <= 160
+    field = np.abs(sim.part("heartbeat")).max(axis=0)
+    inside = beats[(beats > 50) & (beats < sim.raw.n_times - 50)]
+    assert np.median(field[inside]) > 10 * np.median(field)
+    assert np.std(np.diff(beats)) > 0  # not a clock
+
+
+@pytest.mark.parametrize("channels", [128, 256])
+def test_dense_caps_have_distinct_places(channels):
+    sim = simulate_raw(channels, 2, 64.0, n_blinks=0)
+    places = np.array([ch["loc"][:3] for ch in sim.raw.info["chs"]])
+    assert len(np.unique(places.round(4), axis=0)) == channels
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        (dict(channels=257), "between 4 and 256"),
+        (dict(extra={"sweat": 1e-6}), "sweat"),
+        (dict(extra={"alpha": -1e-6}), "at least 0"),
+    ],
+)
+def test_impossible_extras_are_refused(options, match):
+    with pytest.raises(ValueError, match=match):
+        simulate_raw(**{"channels": 8, "duration": 5, **options})

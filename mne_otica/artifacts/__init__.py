@@ -1,4 +1,4 @@
-"""When the subject blinked, and which component holds the blinks."""
+"""What a component holds, and when: blinks, eye movements, heartbeats, muscle, electrodes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,19 @@ from numpy.typing import NDArray
 
 from mne_otica._checks import _check_option, _validate_number, _validate_type
 from mne_otica._docs import fill_doc
-from mne_otica.artifacts._blink import ACCEPT, Candidates, Rule, by_evidence, by_kurtosis
+from mne_otica.artifacts._blink import Rule, by_evidence, by_kurtosis
+from mne_otica.artifacts._components import Components
+from mne_otica.artifacts._find import (
+    annotate_artifacts,
+    check_kinds,
+    find_artifact_events,
+    find_bads_artifacts,
+    sensor_names,
+)
+from mne_otica.artifacts._judge import judge
+from mne_otica.artifacts._labels import component_rows, put_labels
+from mne_otica.artifacts._model import ACCEPT
+from mne_otica.artifacts._scores import ArtifactRow, ArtifactScores
 from mne_otica.artifacts._signals import (
     Signals,
     channels_to_search,
@@ -21,7 +33,13 @@ from mne_otica.artifacts._signals import (
     eog_names,
 )
 from mne_otica.artifacts._tables import BlinkCandidate, BlinkScores, BlinkTimes
-from mne_otica.artifacts._times import Times, best_group, blink_sources, with_one_map
+from mne_otica.artifacts._times import (
+    Times,
+    best_group,
+    blink_sources,
+    with_confirmed,
+    with_one_map,
+)
 
 if TYPE_CHECKING:
     from mne import BaseEpochs
@@ -29,9 +47,15 @@ if TYPE_CHECKING:
     from mne.preprocessing import ICA
 
 __all__ = [
+    "ArtifactRow",
+    "ArtifactScores",
     "BlinkCandidate",
     "BlinkScores",
     "BlinkTimes",
+    "component_rows",
+    "annotate_artifacts",
+    "find_artifact_events",
+    "find_bads_artifacts",
     "find_bads_blink",
     "find_blink_events",
     "locate_blinks",
@@ -118,14 +142,14 @@ def locate_blinks(
     _validate_type(ica, (mne.preprocessing.ICA, None), "ica", "an ICA instance or None")
     _validate_type(event_id, "int-like", "event_id")
     names = channels_to_search(inst.info, ch_name)
-    searched, candidates = names, None
+    searched, components = names, None
     if ica is not None and ch_name is None:
         check_ica(ica, inst)
         searched = list(dict.fromkeys([*names, *ica.ch_names]))
     signals = Signals.of_channels(inst, searched, reject_by_annotation)
     if ica is not None and ch_name is None:
-        candidates = Candidates.of(ica, inst.info, signals, eog_names(inst.info))
-    return _locate(inst, signals.pick(names), ch_name, ica, candidates, event_id)
+        components = Components.of(ica, inst.info, signals, {"eog": eog_names(inst.info)})
+    return _locate(inst, signals.pick(names), ch_name, ica, components, event_id)
 
 
 @verbose
@@ -171,7 +195,7 @@ def find_bads_blink(
         The blink components, best first; empty where no blink is present or the evidence
         is not enough.
     scores : instance of BlinkScores
-        One score per component, as an array, and the table of candidates with the reason
+        One score per component, as an array, and the table of components with the reason
         for each decision; ``scores.verdict`` is ``"blink"``, ``"none present"`` or
         ``"unsure"``.
 
@@ -200,11 +224,11 @@ def find_bads_blink(
     eog = eog_names(inst.info) if ch_name is None else check_names(ch_name, inst.ch_names)
     names = list(dict.fromkeys([*ica.ch_names, *eog]))
     signals = Signals.of_channels(inst, names, reject_by_annotation)
-    candidates = Candidates.of(ica, inst.info, signals, eog)
+    components = Components.of(ica, inst.info, signals, {"eog": eog})
     if strategy == "max_kurtosis":
-        scores = by_kurtosis(candidates, ica, inst)
+        scores = by_kurtosis(components, ica, inst)
     else:
-        scores = by_evidence(candidates, Rule(int(max_components), threshold))
+        scores = by_evidence(components, Rule(int(max_components), threshold))
     return _labelled(ica, scores), scores
 
 
@@ -215,10 +239,32 @@ def search(
     names = channels_to_search(inst.info, None)
     searched = list(dict.fromkeys([*names, *ica.ch_names]))
     signals = Signals.of_channels(inst, searched, reject_by_annotation)
-    candidates = Candidates.of(ica, inst.info, signals, eog_names(inst.info))
-    scores = by_evidence(candidates, Rule(max_components))
+    components = Components.of(ica, inst.info, signals, {"eog": eog_names(inst.info)})
+    scores = by_evidence(components, Rule(max_components))
     _labelled(ica, scores)
-    return scores, _locate(inst, signals.pick(names), None, ica, candidates, BLINK_ID)
+    return scores, _locate(inst, signals.pick(names), None, ica, components, BLINK_ID)
+
+
+def search_artifacts(
+    ica: ICA,
+    inst: BaseRaw,
+    *,
+    kinds: Sequence[str] | None = None,
+    max_components: int = 2,
+    reject_by_annotation: bool,
+) -> tuple[ArtifactScores, BlinkScores, BlinkTimes]:
+    """Do what `search` does for blinks, for artifacts of all kinds; the recording is read once."""
+    kinds = check_kinds(kinds)
+    names, sensors = channels_to_search(inst.info, None), sensor_names(inst.info, None)
+    searched = list(dict.fromkeys([*names, *ica.ch_names, *sum(sensors.values(), [])]))
+    signals = Signals.of_channels(inst, searched, reject_by_annotation)
+    components = Components.of(ica, inst.info, signals, sensors)
+    blinks = by_evidence(components, Rule(max_components))
+    scores = judge(components, kinds, ACCEPT, None, inst.first_samp, blinks)
+    put_labels(ica, scores)
+    _labelled(ica, blinks)
+    times = _locate(inst, signals.pick(names), None, ica, components, BLINK_ID)
+    return scores, blinks, times
 
 
 def component_peaks(
@@ -226,7 +272,7 @@ def component_peaks(
 ) -> NDArray[np.int64]:
     """Return the samples, from 0, of the large deflections of a component that are alike."""
     signals = Signals.of_channels(inst, ica.ch_names, reject)
-    found = Candidates.of(ica, inst.info, signals, []).found[component]
+    found = Components.of(ica, inst.info, signals, {}).blinks[component]
     return signals.prepared.to_input(found.typical_peaks)
 
 
@@ -251,19 +297,19 @@ def _locate(
     signals: Signals,
     ch_name: str | Sequence[str] | None,
     ica: ICA | None,
-    candidates: Candidates | None,
+    components: Components | None,
     event_id: int,
 ) -> BlinkTimes:
     """Return the times from the first source that shows blinks."""
     sources = blink_sources(inst.info, signals, ch_name)
-    if candidates is not None:
+    if components is not None:
         # After the channels that are known to see the eyes, before any channel at all.
         sources["component"] = []
         if "channel" in sources:
             sources["channel"] = sources.pop("channel")
     for source, groups in sources.items():
         if source == "component":
-            found = _from_component(ica, candidates, signals)
+            found = _from_component(ica, components, signals)
         else:
             found = best_group(inst.info, signals, groups)
         if found.score >= 0.5:
@@ -271,21 +317,25 @@ def _locate(
     else:
         logger.info(f"No blinks found; looked at: {', '.join(sources)}.")
         return BlinkTimes(blink_events(np.array([], dtype=np.int64), event_id))
-    samples = np.unique(signals.prepared.to_input(found.peaks)) + inst.first_samp
+    peaks = found.peaks
+    picked = [] if ica is None or source == "component" else ica.labels_.get("blink", [])
+    if components is not None and len(picked):
+        peaks = with_confirmed(signals, found, components.blinks[picked[0]].typical_peaks)
+    samples = np.unique(signals.prepared.to_input(peaks)) + inst.first_samp
     events = blink_events(samples, event_id)
     logger.info(f"{len(events)} blinks found from {source}: {', '.join(found.names)}.")
     return BlinkTimes(events, source, found.names, found.polarity, found.score)
 
 
-def _from_component(ica: ICA, candidates: Candidates, channels: Signals) -> Times:
+def _from_component(ica: ICA, components: Components, channels: Signals) -> Times:
     """Return the times of the component that holds the blinks."""
-    scores = by_evidence(candidates, Rule())
+    scores = by_evidence(components, Rule())
     picked = ica.labels_.get("blink")
     if picked is None:
         picked = [row.component for row in scores.rows if row.decision == "blink"]
-    if not len(picked) or not candidates.found[picked[0]].n_events:
+    if not len(picked) or not components.blinks[picked[0]].n_events:
         return Times(0.0, [], 1, np.array([]))
-    one = candidates.found[picked[0]]
+    one = components.blinks[picked[0]]
     peaks = with_one_map(channels, one.typical_peaks)
     # A component that someone has labelled is believed, whatever its score.
     score = max(0.5, float(scores.values[picked[0]]))

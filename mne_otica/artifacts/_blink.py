@@ -1,4 +1,4 @@
-"""Which component holds the blinks: the evidence of each, judged alone and together."""
+"""Blinks: the figures of each component, judged alone and together."""
 
 from __future__ import annotations
 
@@ -10,28 +10,190 @@ from numpy.typing import NDArray
 from scipy.stats import kurtosis
 
 from mne_otica.artifacts import _events as ev
-from mne_otica.artifacts._eyes import eye_fields, eye_map, has_front
-from mne_otica.artifacts._maps import (
-    correlations,
-    event_maps,
-    eye_share,
-    focality,
-    frontality,
-    same_map,
-)
-from mne_otica.artifacts._model import explain, figures_of, score_of, weigh
-from mne_otica.artifacts._signals import Prepared, Signals
+from mne_otica.artifacts._components import Components
+from mne_otica.artifacts._kinds import Feature, Kind, Removal
+from mne_otica.artifacts._maps import eye_share, frontality
+from mne_otica.artifacts._model import ACCEPT, answer, explain, probability, weigh
+from mne_otica.artifacts._rhythm import alike
 from mne_otica.artifacts._tables import BlinkCandidate, BlinkScores
-from mne_otica.ica import maps_in_volts
 
 if TYPE_CHECKING:
-    from mne import BaseEpochs, Info
+    from mne import BaseEpochs
     from mne.io import BaseRaw
     from mne.preprocessing import ICA
 
-ACCEPT = 0.7  # the least score of a blink component
-_DOUBT = 0.4  # the least score of one that might be
 _GATE = 0.5  # excess kurtosis between 1 and 10 Hz; wide: even one blink a second has 1
+TOGETHER = 0.5  # share of the large deflections that have to be at the blinks of the best
+_SOME_EVENTS = 6  # that are enough to tell whether they come at even intervals
+_UPSIDE_DOWN = 0.85  # what the map of the eyes counts with the opposite sign
+
+
+def course_figures(found: ev.Evidence, duration: float) -> dict[str, float]:
+    """Return the figures of a time course by name."""
+    few = found.n_events < 3
+    expected = min(1.5, duration / 60)
+    return {
+        "height": found.height,
+        "consistency": found.consistency,
+        "width": found.width,
+        "unevenness": found.unevenness,
+        "rebound": found.rebound,
+        "onset": found.onset,
+        "shift": found.shift,
+        "rate": found.rate,
+        "events": float(found.n_events),
+        # One or two events pay for being few; they cannot recur as well.
+        "recurrence": np.nan if few else (found.bursts - 1) / max(expected, 1e-9),
+        "evenness": _evenness(found.peaks),
+    }
+
+
+def _evenness(peaks: NDArray[np.float64]) -> float:
+    """Return the share of intervals that are like the one before; NaN for few events."""
+    return float(alike(np.diff(peaks)).mean()) if len(peaks) >= _SOME_EVENTS else np.nan
+
+
+def upright(correlation: float) -> float:
+    """Return how much a correlation with the map of the eyes counts.
+
+    A blink is positive at the front. Some amplifiers are wired the other way round, so the
+    opposite is believed too, but less readily.
+    """
+    return correlation if not correlation < 0 else -_UPSIDE_DOWN * correlation
+
+
+def figures(components: Components, k: int) -> dict[str, float]:
+    """Return the figures of one component."""
+    found, one_map = components.blinks[k], components.maps[:, k]
+    return course_figures(found, components.prepared.duration) | {
+        "amplitude": components.volts(k, found.height * found.scale),
+        "frontality": upright(frontality(one_map * found.polarity, components.expected)),
+        "focality": components.focality(k),
+        "eog_correlation": float(components.eog_correlations[k]),
+    }
+
+
+def gate(components: Components, k: int) -> str:
+    """Return why a component cannot hold blinks."""
+    found = components.blinks[k]
+    passed = found.kurtosis >= _GATE and found.n_events
+    return "" if passed else "it has no sparse events"
+
+
+def events(components: Components, k: int) -> NDArray[np.int64]:
+    """Return the samples of the recording at the peak of each blink."""
+    return components.prepared.to_input(components.blinks[k].typical_peaks)
+
+
+KIND = Kind(
+    name="blink",
+    keys=("blink", "eog", "eog/blink"),
+    label=lambda figures: "eye blink",
+    removal=Removal("events"),
+    event_id=998,
+    figures=figures,
+    gate=gate,
+    events=events,
+    features={
+        # Peaks of pure noise reach 4 to 5 robust standard deviations.
+        "height": Feature(
+            ((4.5, -4), (5.5, -2), (7, 0), (10, 2), (20, 3), (50, 3.5)),
+            "its peaks are no higher than noise ({:.1f} robust SD)",
+            "high peaks ({:.0f} robust SD)",
+        ),
+        # The lid always moves the same way; a movement never does.
+        "consistency": Feature(
+            ((0.6, -3), (0.75, -1.5), (0.85, 0), (0.92, 1), (0.97, 1.5)),
+            "its events differ from each other (r = {:.2f}), as movements do",
+            "events alike (r = {:.2f})",
+        ),
+        # Between 1 and 10 Hz an impulse is 0.05 s wide, a blink 0.08 to 0.2 s,
+        # or 0.3 s if the subject is drowsy.
+        "width": Feature(
+            ((0.04, -4), (0.055, -2.5), (0.075, 0), (0.2, 0), (0.3, -0.7), (0.5, -3)),
+            "its events last {:.0f} ms at half height, a blink 80 to 400",
+            unit=1e3,
+        ),
+        # Spread of the widths over their median: a lid is a machine, a movement is not.
+        "unevenness": Feature(
+            ((0.2, 0), (0.4, -1.5), (0.7, -3)),
+            "its events vary in length ({:.0%}), as movements do",
+        ),
+        # Volts at the channel that sees it best: 50 to 500 uV.
+        "amplitude": Feature(
+            (
+                (8e-6, -4),
+                (20e-6, -2),
+                (40e-6, 0),
+                (2e-4, 1),
+                (6e-4, 1),
+                (1e-3, 0),
+                (3e-3, -2),
+            ),
+            "its events measure {:.0f} uV, a blink 50 to 500",
+            unit=1e6,
+        ),
+        # One sign: slow waves and jumps swing back. A high-pass at 1 Hz gives about a third.
+        "rebound": Feature(
+            ((0.25, 0), (0.45, -1.5), (0.7, -3.5), (1.2, -5)),
+            "its events swing to the other side ({:.0%}), as jumps and slow waves do",
+        ),
+        # The lid takes about 0.1 s to close; a pop takes none.
+        "onset": Feature(
+            ((0.1, -5), (0.17, -3.5), (0.25, 0), (0.75, 0), (0.9, -2)),
+            "its events start or stop too suddenly for a lid (onset {:.0%} of the width)",
+        ),
+        "rate": Feature(
+            ((45, 0), (70, -1.5), (100, -4)), "{:.0f} events a minute are too many for blinks"
+        ),
+        "events": Feature(
+            ((1, -2.5), (2, -1.5), (3, -0.5), (4, 0)), "it has too few events ({:.0f})"
+        ),
+        # Bursts of events beyond the first, over how many this length of recording should show.
+        "recurrence": Feature(
+            ((0, -4), (0.5, -1), (1, 0), (2, 0.5)),
+            "its events come in one burst and do not recur",
+            "events that recur",
+        ),
+        # Nobody blinks like a clock; a head that is shaken does, and so does a heart.
+        "evenness": Feature(
+            ((0.3, 0), (0.5, -1), (0.8, -3)),
+            "{:.0%} of its events come at even intervals, as in a movement",
+        ),
+        # Lids go back to where they were; eyes that move stay.
+        "shift": Feature(
+            ((0.3, 0), (0.6, -0.5), (1, -1.5), (2, -3)),
+            "it does not come back after its events, as of eyes that move",
+        ),
+        # Correlation with the map of two eyes. Where no map can tell, the time course has to
+        # be clearer.
+        "frontality": Feature(
+            ((0, -4), (0.4, -2.5), (0.6, -0.5), (0.8, 1), (0.95, 2)),
+            "its map is not that of the eyes (r = {:.2f})",
+            "the map of the eyes (r = {:.2f})",
+            missing=-1.2,
+        ),
+        # Share of the map that is one electrode's alone; a blink reaches its neighbours.
+        "focality": Feature(
+            ((0.7, 0), (0.85, -1.5), (0.95, -4)),
+            "{:.0%} of its map is one electrode's alone, as with pops and poor contact",
+        ),
+        # Absolute correlation. A horizontal EOG knows nothing of blinks, so never against; an
+        # EOG sees frontal brain waves too, so never enough by itself.
+        "eog_correlation": Feature(
+            ((0.4, 0), (0.6, 0.5), (0.85, 1.5)),
+            "it follows the EOG only weakly (r = {:.2f})",
+            "agreement with the EOG (r = {:.2f})",
+        ),
+        # Share of the large deflections that are at the blinks of another component, beyond
+        # chance: what else happens when the lid closes, and never otherwise?
+        "coincidence": Feature(
+            ((0.5, 0), (0.75, 2), (0.95, 4)),
+            "",
+            "its large deflections at the blinks of the best ({:.0%} beyond chance)",
+        ),
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -42,72 +204,26 @@ class Rule:
     threshold: float = ACCEPT
 
 
-@dataclass(frozen=True)
-class Candidates:
-    """Components with all that is known about them before they are judged."""
-
-    signals: Signals
-    found: list[ev.Evidence]  # the events of each
-    maps: NDArray[np.float64]  # over EEG channels, in volts
-    expected: NDArray[np.float64]  # the map of a blink; NaN where it is not known
-    fields: NDArray[np.float64]  # the maps of eyes that turn, likewise
-    geometry: str
-    eog: NDArray[np.float64]  # correlation with the EOG; NaN without one
-
-    @classmethod
-    def of(cls, ica: ICA, info: Info, channels: Signals, eog: list[str]) -> Candidates:
-        """Gather the evidence from channels that were read, those of the EOG among them."""
-        signals = channels.components(ica)
-        is_eeg = np.array(ica.get_channel_types()) == "eeg"
-        names = list(np.array(ica.ch_names)[is_eeg])
-        expected, geometry = eye_map(info, names)
-        if not has_front(expected):
-            # Where no electrode is near the eyes, a map cannot speak for or against them.
-            expected = np.full(len(names), np.nan)
-        fields = np.where(np.isnan(expected)[:, np.newaxis], np.nan, eye_fields(info, names))
-        return cls(
-            signals,
-            _gather(signals.prepared),
-            maps_in_volts(ica)[is_eeg],
-            expected,
-            fields,
-            geometry,
-            _eog_correlations(signals.prepared, channels.pick(eog).prepared),
-        )
-
-    def figures(self, component: int) -> dict[str, float]:
-        """Return all figures of one component by name."""
-        found, one_map = self.found[component], self.maps[:, component]
-        figures = figures_of(found, self.signals.prepared.duration)
-        reach = np.ptp(one_map) if len(one_map) > 1 else np.abs(one_map).max()
-        volts = found.height * found.scale * reach
-        figures["amplitude"] = volts if self.signals.plausible_volts else np.nan
-        figures["frontality"] = frontality(one_map * found.polarity, self.expected)
-        figures["focality"] = focality(one_map) if len(one_map) >= 4 else np.nan
-        figures["eog_correlation"] = self.eog[component]
-        return figures
-
-
-def by_evidence(candidates: Candidates, rule: Rule) -> BlinkScores:
+def by_evidence(components: Components, rule: Rule) -> BlinkScores:
     """Judge each component by all the evidence, and then those together that blink together."""
-    rows = _judge_each(candidates, rule.threshold)
-    rows = _keep_together(rows, candidates, rule)
-    values = np.zeros(len(candidates.found))
+    rows = _judge_each(components, rule.threshold)
+    rows = _keep_together(rows, components, rule)
+    values = np.zeros(len(components.blinks))
     for row in rows:
         values[row.component] = row.score
     decisions = {row.decision for row in rows}
     verdict = "blink" if "blink" in decisions else "none present"
     if verdict != "blink" and "unsure" in decisions:
         verdict = "unsure"
-    return BlinkScores(verdict, values, tuple(rows), candidates.geometry, "blink")
+    return BlinkScores(verdict, values, tuple(rows), components.geometry, "blink")
 
 
-def by_kurtosis(candidates: Candidates, ica: ICA, inst: BaseRaw | BaseEpochs) -> BlinkScores:
+def by_kurtosis(components: Components, ica: ICA, inst: BaseRaw | BaseEpochs) -> BlinkScores:
     """Return the table of the paper's rule: the highest kurtosis, at the full rate."""
     values = _kurtosis(ica, inst)
     rows = []
     for k in np.argsort(-values):
-        row = _row(int(k), candidates.found[k], candidates.figures(k))
+        row = _row(int(k), components.blinks[k], figures(components, k))
         highest = k == np.argmax(values)
         rows.append(
             replace(
@@ -118,7 +234,7 @@ def by_kurtosis(candidates: Candidates, ica: ICA, inst: BaseRaw | BaseEpochs) ->
                 reason="has the highest kurtosis" if highest else "its kurtosis is not the highest",
             )
         )
-    return BlinkScores("blink", values, tuple(rows), candidates.geometry, "max_kurtosis")
+    return BlinkScores("blink", values, tuple(rows), components.geometry, "max_kurtosis")
 
 
 def _kurtosis(ica: ICA, inst: BaseRaw | BaseEpochs) -> NDArray[np.float64]:
@@ -130,41 +246,17 @@ def _kurtosis(ica: ICA, inst: BaseRaw | BaseEpochs) -> NDArray[np.float64]:
     return np.nan_to_num(values)  # a constant has none
 
 
-def _gather(prepared: Prepared) -> list[ev.Evidence]:
-    """Return the evidence of each component, from the events that most have in common."""
-    found = []
-    for k in range(len(prepared.band)):
-        one = ev.evidence(prepared, k)
-        if one.n_events > 4:
-            # Across components a blink looks like the other blinks; the odd drift or movement
-            # that this component picked up as well does not, and says nothing of blinks.
-            same = same_map(event_maps(prepared, one.peaks), prepared.noise)
-            if 0.6 <= same.mean() < 1:
-                peaks = np.round(one.peaks[same]).astype(int)
-                one = ev.describe(prepared, k, peaks, one.polarity)
-        found.append(one)
-    return found
-
-
-def _eog_correlations(components: Prepared, eog: Prepared) -> NDArray[np.float64]:
-    """Return the largest absolute correlation with any EOG channel, NaN without one."""
-    if not len(eog.band):
-        return np.full(len(components.band), np.nan)
-    good = components.good
-    return np.abs(correlations(components.band[:, good], eog.band[:, good])).max(axis=1)
-
-
-def _judge_each(candidates: Candidates, threshold: float) -> list[BlinkCandidate]:
+def _judge_each(components: Components, threshold: float) -> list[BlinkCandidate]:
     """Judge each component that passes the gate by itself, best first."""
     rows = []
-    for k, one in enumerate(candidates.found):
-        if one.kurtosis >= _GATE and one.n_events:
-            figures = candidates.figures(k)
-            rows.append(_judged(_row(k, one, figures), figures, threshold))
+    for k, one in enumerate(components.blinks):
+        if not gate(components, k):
+            known = figures(components, k)
+            rows.append(_judged(_row(k, one, known), known, threshold))
     return sorted(rows, key=_rank)
 
 
-def _row(component: int, found: ev.Evidence, figures: dict[str, float]) -> BlinkCandidate:
+def _row(component: int, found: ev.Evidence, known: dict[str, float]) -> BlinkCandidate:
     """Return the row of a component that is not judged yet."""
     return BlinkCandidate(
         component=component,
@@ -175,7 +267,7 @@ def _row(component: int, found: ev.Evidence, figures: dict[str, float]) -> Blink
         decision="no",
         reason="",
         **{
-            name: float(figures[name])
+            name: float(known[name])
             for name in (
                 "rate width height amplitude consistency rebound frontality focality "
                 "eog_correlation"
@@ -184,18 +276,13 @@ def _row(component: int, found: ev.Evidence, figures: dict[str, float]) -> Blink
     )
 
 
-def _judged(row: BlinkCandidate, figures: dict[str, float], threshold: float) -> BlinkCandidate:
+def _judged(row: BlinkCandidate, known: dict[str, float], threshold: float) -> BlinkCandidate:
     """Return the row with the score, the decision and the reason that figures come to."""
-    points = weigh(figures)
-    score = score_of(points)
-    doubt = min(_DOUBT, threshold)
-    decision = "blink" if score >= threshold else "unsure" if score >= doubt else "no"
-    return replace(
-        row,
-        score=score,
-        decision=decision,
-        reason=explain(figures, points, decision == "blink"),
-    )
+    points = weigh(KIND.name, known)
+    score = probability(points)
+    decision = {"yes": "blink"}.get(said := answer(score, threshold), said)
+    reason = explain(KIND.features, known, points, decision == "blink")
+    return replace(row, score=score, decision=decision, reason=reason, figures=known)
 
 
 def _rank(row: BlinkCandidate) -> tuple[int, float]:
@@ -208,7 +295,7 @@ def _rank(row: BlinkCandidate) -> tuple[int, float]:
 
 
 def _keep_together(
-    rows: list[BlinkCandidate], candidates: Candidates, rule: Rule
+    rows: list[BlinkCandidate], components: Components, rule: Rule
 ) -> list[BlinkCandidate]:
     """Keep the best component, and further ones only where they blink along with it.
 
@@ -219,21 +306,26 @@ def _keep_together(
     if not rows or rows[0].decision != "blink":
         return rows
     first, *others = rows
-    found, prepared = candidates.found, candidates.signals.prepared
-    blinks = np.round(found[first.component].peaks).astype(int)
+    blinks = np.round(components.blinks[first.component].peaks).astype(int)
     for k, row in enumerate(others):
-        c = row.component
-        figures = ev.along(prepared, c, np.round(found[c].peaks).astype(int), blinks)
-        if row.decision == "blink" and figures["coincidence"] < 0.5:
+        known = along(components, row.component, blinks)
+        if row.decision == "blink" and known["coincidence"] < TOGETHER:
             reason = f"its events are not at the blinks of ICA{first.component:03d}"
             others[k] = replace(row, decision="no", reason=reason)
-        elif figures["coincidence"] >= 0.5:
-            figures["frontality"] = eye_share(candidates.maps[:, c], candidates.fields)
-            figures["focality"] = row.focality
-            others[k] = max(row, _judged(row, figures, rule.threshold), key=lambda r: r.score)
+        elif known["coincidence"] >= TOGETHER:
+            others[k] = max(row, _judged(row, known, rule.threshold), key=lambda r: r.score)
     others.sort(key=_rank)
     for k, row in enumerate(others):
         if row.decision == "blink" and k + 2 > rule.max_components:
             reason = f"max_components ({rule.max_components}) is reached"
             others[k] = replace(row, decision="no", reason=reason)
     return [first, *others]
+
+
+def along(components: Components, k: int, blinks: NDArray[np.intp]) -> dict[str, float]:
+    """Return the figures of a component at the blinks of another one."""
+    own = np.round(components.blinks[k].peaks).astype(int)
+    return ev.along(components.prepared, k, own, blinks) | {
+        "frontality": eye_share(components.maps[:, k], components.fields),
+        "focality": components.focality(k),
+    }

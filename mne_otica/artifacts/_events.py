@@ -20,6 +20,7 @@ REFRACTORY = 0.25  # s; eyes that flutter faster count once, at the higher peak
 _NOISE = 8.0  # robust standard deviations; the highest peaks of a restless signal
 _SHARE = 0.3  # of the typical height: smaller peaks are another kind of event
 _FEWEST_PER_MINUTE = 2  # blinks of someone who hardly blinks
+_AFTERWARDS = (0.35, 0.55)  # s; a lid is back by then, and the skin has not drifted far
 _TOGETHER = 0.4  # s on either side of a blink in which the eyes turn and come back
 
 
@@ -35,7 +36,8 @@ class Evidence:
     ``height`` is the median over events in robust standard deviations, ``consistency``
     the median correlation of each event with the median event, ``rebound`` the largest
     deflection of the other sign around the median event and ``onset`` the share of its
-    width before the peak. ``bursts`` is the effective number of bursts of events, about
+    width before the peak, ``shift`` the median change of the level across an event over its
+    height. ``bursts`` is the effective number of bursts of events, about
     five seconds long. Figures that the events are too few for are NaN.
     """
 
@@ -51,6 +53,7 @@ class Evidence:
     consistency: float
     rebound: float
     onset: float
+    shift: float
     bursts: float
 
     @property
@@ -79,7 +82,7 @@ def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: 
     excess = float(_kurtosis(band[good])) if scale > 0 else 0.0
     if not len(peaks):
         none = np.array([])
-        return Evidence(none, none, polarity, scale, excess, 0.0, 0.0, *[np.nan] * 5, 0.0)
+        return Evidence(none, none, polarity, scale, excess, 0.0, 0.0, *[np.nan] * 6, 0.0)
     # A window of 1.5 s: the foot of a blink is looked for near it, not across the file.
     widths = peak_widths(band, peaks, rel_height=0.5, wlen=int(1.5 * sfreq))[0] / sfreq
     width = float(np.median(widths))
@@ -99,6 +102,7 @@ def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: 
         consistency=_consistency(_cut(band, peaks, np.clip(1.6 * width, 0.12, 0.25), sfreq)),
         rebound=rebound,
         onset=onset,
+        shift=_shift(_cut(slow, peaks, _AFTERWARDS[1], sfreq), sfreq),
         bursts=_bursts(peaks / sfreq),
     )
 
@@ -210,6 +214,16 @@ def _shape(windows: NDArray[np.float64], sfreq: float) -> tuple[float, float]:
     right = np.flatnonzero(below[top:])[0] if below[top:].any() else event.size - top
     around = event[edge:-edge]
     return float(max(0.0, -around.min() / peak)), float(left / (left + right))
+
+
+def _shift(windows: NDArray[np.float64], sfreq: float) -> float:
+    """Return the median change of the level across an event, over the height of the median one."""
+    if not len(windows):
+        return np.nan
+    edge = int((_AFTERWARDS[1] - _AFTERWARDS[0]) * sfreq)
+    before, after = (np.median(w, axis=1) for w in (windows[:, :edge], windows[:, -edge:]))
+    height = np.median(windows[:, windows.shape[1] // 2] - (before + after) / 2)
+    return float(np.median(np.abs(after - before)) / height) if height > 0 else np.nan
 
 
 def _refine(x: NDArray[np.float64], peaks: NDArray[np.intp]) -> NDArray[np.float64]:

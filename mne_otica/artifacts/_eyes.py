@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import mne
 import numpy as np
@@ -68,6 +68,27 @@ def eye_fields(info: Info, ch_names: list[str]) -> NDArray[np.float64]:
     return np.array([_of_name(name, np.asarray) * np.ones(3) for name in ch_names])
 
 
+def places(info: Info, ch_names: list[str]) -> NDArray[np.float64]:
+    """Return where the channels are on a sphere of radius one: right, front, up.
+
+    From positions, or else from names; NaN where neither tells, as for bipolar names.
+    """
+    positions, known = _positions(info, ch_names)
+    if known.any():
+        unit = np.full((len(ch_names), 3), np.nan)
+        unit[known] = _on_sphere(positions[known])
+        return unit
+    standard = _standard()
+    parts = [_parts(name) for name in ch_names]
+    known = [len(part) == 1 and part[0] in standard for part in parts]
+    return np.array(
+        [
+            standard[part[0]].place if one else np.full(3, np.nan)
+            for part, one in zip(parts, known, strict=True)
+        ]
+    ).reshape(-1, 3)
+
+
 def _positions(info: Info, ch_names: list[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the positions, and which are known; none are where there are too few."""
     chs = [info["chs"][info["ch_names"].index(name)] for name in ch_names]
@@ -99,8 +120,18 @@ def _blink_potential(fields: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _fields(positions: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the potential of dipoles in both eyes for each direction, (n_channels, 3)."""
+    return _field(_in_head(positions))
+
+
+def _in_head(positions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return positions in units of the head's radius, from its centre."""
     centre, radius = fit_sphere(positions)
-    return _field((positions - centre) / radius)
+    return (positions - centre) / radius
+
+
+def _on_sphere(positions: NDArray[np.float64]) -> NDArray[np.float64]:
+    unit = _in_head(positions)
+    return unit / np.maximum(np.linalg.norm(unit, axis=1, keepdims=True), 1e-9)
 
 
 def _field(unit: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -129,9 +160,16 @@ def fit_sphere(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], flo
     return np.zeros(3), np.median(np.linalg.norm(positions, axis=1))
 
 
+class _Site(NamedTuple):
+    """A name of the 10-05 system: the fields of both eyes there, and where it is."""
+
+    fields: NDArray[np.float64]
+    place: NDArray[np.float64]
+
+
 @cache
-def _standard() -> dict[str, NDArray[np.float64]]:
-    """Return the fields of both eyes at the names of the 10-05 system."""
+def _standard() -> dict[str, _Site]:
+    """Return the names of the 10-05 system."""
     builtin = mne.channels.get_builtin_montages()
     # MNE 1.13 renamed the montage; older versions know only the old name.
     montage = mne.channels.make_standard_montage(
@@ -139,18 +177,22 @@ def _standard() -> dict[str, NDArray[np.float64]]:
     )
     info = mne.create_info(montage.ch_names, 100.0, "eeg")
     info.set_montage(montage)
-    fields = _fields(np.array([ch["loc"][:3] for ch in info["chs"]]))
-    return dict(zip(map(str.upper, montage.ch_names), fields, strict=True))
+    positions = np.array([ch["loc"][:3] for ch in info["chs"]])
+    sites = map(_Site, _fields(positions), _on_sphere(positions))
+    return dict(zip(map(str.upper, montage.ch_names), sites, strict=True))
+
+
+def _parts(name: str) -> list[str]:
+    """Return the one or two 10-05 names in a channel's name, as clinics write it."""
+    text = re.sub(r"^(EEG|POL)[\s_-]*", "", name.strip().upper()).replace(" ", "")
+    text = re.sub(r"[-_.]*(REF|LE|AVG?|AVR|CAR|A1A2|M1M2)?\.*$", "", text)
+    return re.split("[-_]", text)
 
 
 def _of_name(
     name: str, value: Callable[[NDArray[np.float64]], NDArray[np.float64]]
 ) -> NDArray[np.float64] | float:
-    """Return a value of the eyes' field at a 10-05 name, as clinics write it, else NaN."""
-    text = re.sub(r"^(EEG|POL)[\s_-]*", "", name.strip().upper()).replace(" ", "")
-    text = re.sub(r"[-_.]*(REF|LE|AVG?|AVR|CAR|A1A2|M1M2)?\.*$", "", text)
+    """Return a value of the eyes' field at a 10-05 name, else NaN."""
     standard = _standard()
-    parts = [
-        value(standard[part]) if part in standard else np.nan for part in re.split("[-_]", text)
-    ]
+    parts = [value(standard[p].fields) if p in standard else np.nan for p in _parts(name)]
     return parts[0] if len(parts) == 1 else parts[0] - parts[1]

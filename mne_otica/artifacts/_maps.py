@@ -64,15 +64,61 @@ def eye_share(one_map: NDArray[np.float64], fields: NDArray[np.float64]) -> floa
 
     Adjusted for the three directions and the reference, which few channels always fit.
     """
-    known = np.isfinite(fields).all(axis=1)
-    n = known.sum()
+    return _multiple_correlation(one_map, fields)
+
+
+def far_field(one_map: NDArray[np.float64], places: NDArray[np.float64]) -> float:
+    """Return how well a mere slope across the head explains a map, like `eye_share`."""
+    return _multiple_correlation(one_map, places)
+
+
+def _multiple_correlation(one_map: NDArray[np.float64], others: NDArray[np.float64]) -> float:
+    known = np.isfinite(others).all(axis=1)
+    n = int(known.sum())
     if n < 8:
         return np.nan
-    design = np.c_[fields[known], np.ones(n)]
+    design = np.c_[others[known], np.ones(n)]
     y = one_map[known] - one_map[known].mean()
     misfit = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
     unexplained = (misfit @ misfit) / max(y @ y, np.finfo(float).tiny) * (n - 1) / (n - 4)
     return float(np.sqrt(max(0.0, 1 - unexplained)))
+
+
+def breadth(one_map: NDArray[np.float64], places: NDArray[np.float64]) -> float:
+    """Return the share of a map's power that is farther than 50 degrees from its maximum.
+
+    Each channel stands for the part of the head around it, so that the figure depends on the
+    map, not on how many electrodes there are or how close they sit.
+    """
+    known = np.isfinite(places).all(axis=1)
+    if known.sum() < 6:
+        return np.nan
+    power, at = _area_power(one_map[known], places[known])
+    cosine = at @ at[np.argmax(np.abs(_referenced(one_map[known])))]
+    return float(power[cosine < np.cos(np.deg2rad(50))].sum() / max(power.sum(), 1e-300))
+
+
+def rim(one_map: NDArray[np.float64], places: NDArray[np.float64]) -> float:
+    """Return the mean angle of a map's power from the vertex, in degrees; the rim is at 90."""
+    known = np.isfinite(places).all(axis=1)
+    if known.sum() < 6:
+        return np.nan
+    power, at = _area_power(one_map[known], places[known])
+    angle = np.rad2deg(np.arccos(np.clip(at[:, 2], -1, 1)))
+    return float(power @ angle / max(power.sum(), 1e-300))
+
+
+def _referenced(one_map: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the map without what a reference adds to all channels."""
+    return one_map - np.median(one_map)
+
+
+def _area_power(
+    one_map: NDArray[np.float64], places: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the power of each channel times the area it stands for, and the places."""
+    crowd = np.exp(-(2 - 2 * places @ places.T) / 0.3**2).sum(axis=1)
+    return _referenced(one_map) ** 2 / crowd, places
 
 
 def correlations(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

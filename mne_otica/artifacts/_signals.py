@@ -20,6 +20,7 @@ from scipy.signal import butter, sosfiltfilt
 
 from mne_otica._checks import _validate_flag, _validate_type, warn
 from mne_otica._recording import annotated_bad, broken_samples
+from mne_otica.artifacts._spectra import Spectra, Tiles
 from mne_otica.ica import unmixing_in_volts
 
 if TYPE_CHECKING:
@@ -42,12 +43,13 @@ _LEAST_BETWEEN = 0.2  # share of the samples that have to be left between them
 class Prepared:
     """Signals at a low rate, ready for a search.
 
-    ``band`` is limited to the blink's band, ``slow`` only smoothed; ``good`` marks the
-    samples outside bad spans; ``step`` samples of the input make one here.
+    ``band`` is limited to the blink's band, ``slow`` only smoothed, ``wide`` neither; ``good``
+    marks the samples outside bad spans; ``step`` samples of the input make one here.
     """
 
     band: NDArray[np.float64]
     slow: NDArray[np.float64]
+    wide: NDArray[np.float64]
     good: NDArray[np.bool_]
     sfreq: float
     step: int
@@ -56,6 +58,11 @@ class Prepared:
     def duration(self) -> float:
         """The seconds outside bad spans."""
         return self.good.sum() / self.sfreq
+
+    @cached_property
+    def n_bad(self) -> NDArray[np.int64]:
+        """How many samples in bad spans there are up to each sample."""
+        return np.cumsum(~self.good)
 
     @cached_property
     def noise(self) -> NDArray[np.float64]:
@@ -69,14 +76,21 @@ class Prepared:
 
     def middle(self, members: Sequence[int]) -> Prepared:
         """Return the median of some signals, as one signal."""
-        one = (np.median(x[members], axis=0, keepdims=True) for x in (self.band, self.slow))
+        signals = (self.band, self.slow, self.wide)
+        one = (np.median(x[members], axis=0, keepdims=True) for x in signals)
         return Prepared(*one, self.good, self.sfreq, self.step)
+
+    def pick(self, rows: Sequence[int]) -> Prepared:
+        """Return some of the signals."""
+        some = (x[rows] for x in (self.band, self.slow, self.wide))
+        return Prepared(*some, self.good, self.sfreq, self.step)
 
     def mixed(self, weights: NDArray[np.float64]) -> Prepared:
         """Return weighted sums of the signals, a row of weights for each."""
         slow = weights @ self.slow
         slow -= np.median(slow, axis=1, keepdims=True)
-        return Prepared(weights @ self.band, slow, self.good, self.sfreq, self.step)
+        band, wide = weights @ self.band, weights @ self.wide
+        return Prepared(band, slow, wide, self.good, self.sfreq, self.step)
 
     def to_input(self, samples: NDArray) -> NDArray[np.int64]:
         """Return the samples of the input that correspond to (fractional) samples here."""
@@ -123,9 +137,9 @@ def _filtered(low: NDArray[np.float64], bad: NDArray[np.bool_], rate: float, ste
     """Filter signals that are at the low rate already, and are changed."""
     _bridge(low, bad)
     low -= np.median(low, axis=1, keepdims=True)
-    slow = _filter(low, rate, None, min(15.0, 0.45 * rate))
-    band = _filter(low, rate, BAND[0], min(BAND[1], 0.45 * rate))
-    return Prepared(band, slow, ~bad, rate, step)
+    slow = filtered(low, rate, None, min(15.0, 0.45 * rate))
+    band = filtered(low, rate, BAND[0], min(BAND[1], 0.45 * rate))
+    return Prepared(band, slow, low, ~bad, rate, step)
 
 
 def _bridge(low: NDArray[np.float64], bad: NDArray[np.bool_]) -> None:
@@ -138,9 +152,10 @@ def _bridge(low: NDArray[np.float64], bad: NDArray[np.bool_]) -> None:
             row[bad] = np.interp(at[bad], at[~bad], row[~bad])
 
 
-def _filter(
+def filtered(
     data: NDArray[np.float64], sfreq: float, low: float | None, high: float
 ) -> NDArray[np.float64]:
+    """Return the signals between two frequencies, or below one, without delay."""
     cut = high if low is None else (low, high)
     sos = butter(2, cut, "lowpass" if low is None else "bandpass", fs=sfreq, output="sos")
     # The start and the end are mirrored for two seconds: the longest ringing at 1 Hz.
@@ -182,6 +197,7 @@ class Signals:
 
     prepared: Prepared
     names: list[str]
+    spectra: Spectra
     plausible_volts: bool = True
 
     @classmethod
@@ -200,42 +216,55 @@ class Signals:
         _validate_flag(reject, "reject_by_annotation")
         names, sfreq = list(names), inst.info["sfreq"]
         step = _step(sfreq)
-        low, bad = _read(inst, names, reject, step)
+        low, bad, spectra = _read(inst, names, reject, step)
         broken = broken_samples(low, names)
         low[:, broken] = 0.0
         bad |= broken
         _check_length(sfreq / step, bad)
         types = np.array(mne.pick_info(inst.info, _picks(inst.info, names)).get_channel_types())
         volts = _check_volts(low[types == "eeg"])
-        return cls(_filtered(low, bad, sfreq / step, step), names, volts)
+        return cls(_filtered(low, bad, sfreq / step, step), names, spectra, volts)
 
     def pick(self, names: Sequence[str]) -> Signals:
         """Return some of the signals."""
         rows = [self.names.index(name) for name in names]
-        one = self.prepared
-        picked = Prepared(one.band[rows], one.slow[rows], one.good, one.sfreq, one.step)
-        return Signals(picked, list(names), self.plausible_volts)
+        spectra = self.spectra.pick(rows)
+        return Signals(self.prepared.pick(rows), list(names), spectra, self.plausible_volts)
 
     def components(self, ica: ICA) -> Signals:
         """Return the components of channels that were read."""
-        channels = self.pick(ica.ch_names).prepared
-        names = [f"ICA{k:03d}" for k in range(ica.n_components_)]
-        return Signals(channels.mixed(unmixing_in_volts(ica)), names, self.plausible_volts)
+        channels, weights = self.pick(ica.ch_names), unmixing_in_volts(ica)
+        return Signals(
+            channels.prepared.mixed(weights),
+            [f"ICA{k:03d}" for k in range(ica.n_components_)],
+            channels.spectra.mixed(weights),
+            self.plausible_volts,
+        )
 
 
 def _read(
     inst: BaseRaw | BaseEpochs, names: list[str], reject: bool, step: int
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the samples at the low rate, and which of them not to use."""
-    if not isinstance(inst, mne.io.BaseRaw):
-        data, bad = _joined_epochs(inst, names)
-        return _averaged(data, step), _any(bad, step)
-    bad = annotated_bad(inst) if reject else np.zeros(inst.n_times, bool)
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], Spectra]:
+    """Return the samples at the low rate, which of them not to use, and spectra."""
+    sfreq = inst.info["sfreq"]
     picks = _picks(inst.info, names)
-    size = max(1, _CHUNK // len(picks) // step) * step
-    starts = range(0, inst.n_times, size)
-    pieces = [_averaged(inst[picks, start : start + size][0], step) for start in starts]
-    return np.concatenate(pieces, axis=1), _any(bad, step)
+    if isinstance(inst, mne.io.BaseRaw):
+        bad = annotated_bad(inst) if reject else np.zeros(inst.n_times, bool)
+        data = None
+    else:
+        data, bad = _joined_epochs(inst, names)
+    tiles = Tiles.of(bad, sfreq, step)
+    # A piece holds whole tiles and whole steps, so that nothing lies across two pieces.
+    size = max(1, _CHUNK // len(picks) // tiles.length) * tiles.length
+    low, spectra = [], []
+    for start in range(0, bad.size, size):
+        stop = start + size
+        piece = inst[picks, start:stop][0] if data is None else data[:, start:stop]
+        low.append(_averaged(piece, step))
+        spectra.append(tiles.transform(piece, start))
+    if not low:
+        low, spectra = [np.zeros((len(names), 0))], [tiles.transform(np.zeros((len(names), 0)), 0)]
+    return np.concatenate(low, axis=1), _any(bad, step), tiles.spectra(spectra)
 
 
 def _joined_epochs(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +52,8 @@ class BlinkCandidate:
         ``"blink"``, ``"unsure"`` or ``"no"``.
     reason : str
         Why, in words.
+    figures : dict
+        All figures that the score rests on, by name.
     """
 
     component: int
@@ -70,6 +72,28 @@ class BlinkCandidate:
     score: float
     decision: str
     reason: str
+    figures: Mapping[str, float] = field(default_factory=dict, repr=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as a plain dictionary, without ``figures``.
+
+        Returns
+        -------
+        row : dict
+            One entry per attribute.
+        """
+        return {name: getattr(self, name) for name in self.columns()}
+
+    @classmethod
+    def columns(cls) -> list[str]:
+        """Return the names of the columns of the table.
+
+        Returns
+        -------
+        names : list of str
+            All attributes but ``figures``.
+        """
+        return [one.name for one in fields(cls) if one.name != "figures"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -123,7 +147,7 @@ class BlinkScores:
         return [
             {
                 name: None if isinstance(value, float) and np.isnan(value) else value
-                for name, value in asdict(row).items()
+                for name, value in row.to_dict().items()
             }
             for row in self.rows
         ]
@@ -140,8 +164,8 @@ class BlinkScores:
             import pandas as pd
         except ImportError:
             return self.to_dict()
-        names = BlinkCandidate.__dataclass_fields__
-        return pd.DataFrame([asdict(row) for row in self.rows], columns=list(names))
+        rows = [row.to_dict() for row in self.rows]
+        return pd.DataFrame(rows, columns=BlinkCandidate.columns())
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         """Return a heading and the cells of the rows as text."""

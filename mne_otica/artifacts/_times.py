@@ -9,13 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mne_otica.artifacts import _events as ev
+from mne_otica.artifacts._blink import KIND, course_figures, upright
 from mne_otica.artifacts._eyes import eye_map, frontal_channels, has_front
 from mne_otica.artifacts._maps import event_maps, focality, frontality, same_map
-from mne_otica.artifacts._model import figures_of, score_of, weigh
-from mne_otica.artifacts._signals import Prepared, Signals, eog_names
+from mne_otica.artifacts._model import probability, weigh
+from mne_otica.artifacts._signals import LARGE, Prepared, Signals, eog_names
 
 if TYPE_CHECKING:
     from mne import Info
+
+_CLEARLY = 5.0  # standard errors of an average that is not noise
 
 
 class Times(NamedTuple):
@@ -73,6 +76,25 @@ def with_one_map(signals: Signals, peaks: NDArray[np.float64]) -> NDArray[np.flo
     return peaks[same_map(event_maps(prepared, peaks), prepared.noise)]
 
 
+def with_confirmed(
+    signals: Signals, found: Times, candidates: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the peaks of channels, and candidates of a component that these channels confirm.
+
+    Small blinks do not stand out of a channel one by one, but their average does: where that of
+    the candidates is clearly there, all of them are confirmed.
+    """
+    one = signals.prepared.middle([signals.names.index(name) for name in found.names])
+    apart = ev.REFRACTORY * one.sfreq
+    new = np.array([c for c in candidates if np.all(np.abs(found.peaks - c) > apart)])
+    scale = one.background[0]
+    if not len(new) or not scale > 0:
+        return found.peaks
+    heights = found.polarity * one.band[0][np.round(new).astype(int)] / scale
+    on_average = heights.mean() * np.sqrt(len(new)) > _CLEARLY
+    return np.sort(np.r_[found.peaks, new[(heights > LARGE) | on_average]])
+
+
 def _events(
     signals: Signals, one: Prepared, expected: NDArray[np.float64]
 ) -> tuple[float, ev.Evidence]:
@@ -89,11 +111,11 @@ def _events(
     if not found.n_events:
         return 0.0, found
     one_map = np.median(maps, axis=1)
-    figures = figures_of(found, signals.prepared.duration)
+    figures = course_figures(found, signals.prepared.duration)
     if signals.plausible_volts:
         figures["amplitude"] = found.height * found.scale
     if len(one_map) >= 4:
-        figures["frontality"] = frontality(one_map, expected)
+        figures["frontality"] = upright(frontality(one_map, expected))
         # A noisy channel is large at any time; what counts is how far it leaves its noise.
         figures["focality"] = focality(one_map[scales > 0] / scales[scales > 0])
-    return score_of(weigh(figures)), found
+    return probability(weigh(KIND.name, figures)), found

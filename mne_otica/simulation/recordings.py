@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 import mne
@@ -19,7 +20,8 @@ from mne_otica._checks import (
     _validate_type,
     as_generator,
 )
-from mne_otica.simulation import _sources
+from mne_otica.simulation import _artifacts, _controls, _sources
+from mne_otica.simulation._sources import Head, Part
 
 if TYPE_CHECKING:
     from mne.io import RawArray
@@ -31,6 +33,13 @@ CHANNELS = (
     "CP2 CP6 Oz PO3 PO4 AF3 AF4 Fpz AF7 AF8 F1 F2 F5 F6 FT7 FT8 FC3 FC4 FCz C1 C2 C5 C6 "
     "TP7 TP8 CP3 CP4 CPz P1 P2 P5 P6 PO7 PO8 POz AFz P9 P10 Iz"
 ).split()
+MOST_CHANNELS = 256
+# The mastoids are the reference; the others are old names of places that have new ones.
+_NOT_IN_A_CAP = "M1 M2 A1 A2 T3 T4 T5 T6".split()
+
+# Which kind of artifact a source is; the others are brain, or nothing that has a kind.
+KIND_OF = {"blink": "blink"} | {name: kind for name, (kind, _) in _artifacts.ARTIFACTS.items()}
+_EXTRA = {name: make for name, (_, make) in _artifacts.ARTIFACTS.items()} | _controls.CONTROLS
 
 
 @dataclass(frozen=True)
@@ -52,7 +61,12 @@ class SimulatedRecording:
     source_names : list of str
         One name per column of ``mixing``: ``"brain"`` many times, then ``"blink"``,
         ``"saccade"``, ``"muscle"``, ``"heartbeat"``, ``"line"``, ``"pop"``, ``"noisy"``,
-        ``"sleep"`` and ``"movement"`` where switched on.
+        ``"sleep"`` and ``"movement"`` where switched on, and those of ``extra``.
+    signals : ndarray, shape (n_sources, n_times)
+        The activity of each source.
+    events : dict
+        The events of each kind of artifact, as MNE events: the peaks of blinks and heartbeats, the
+        onsets of saccades, pursuits, bursts of muscle, pops and jumps.
     """
 
     raw: RawArray
@@ -61,6 +75,8 @@ class SimulatedRecording:
     blink_events: NDArray[np.int64]
     mixing: NDArray[np.float64] = field(repr=False)
     source_names: list[str] = field(repr=False)
+    signals: NDArray[np.float64] = field(repr=False)
+    events: dict[str, NDArray[np.int64]] = field(repr=False)
 
     def map_of(self, name: str) -> NDArray[np.float64]:
         """Return the maps of the sources of one kind.
@@ -75,7 +91,40 @@ class SimulatedRecording:
         maps : ndarray, shape (n_channels, n_of_that_kind)
             Their columns of ``mixing``.
         """
-        return self.mixing[:, [kind == name for kind in self.source_names]]
+        return self.mixing[:, [source == name for source in self.source_names]]
+
+    def part(self, kind: str) -> NDArray[np.float64]:
+        """Return what the artifacts of one kind add to the recording.
+
+        Parameters
+        ----------
+        kind : str
+            ``"blink"``, ``"eye movement"``, ``"heartbeat"``, ``"muscle"`` or ``"electrode"``.
+
+        Returns
+        -------
+        data : ndarray, shape (n_channels, n_times)
+            In volts; zero where the recording has no artifact of this kind.
+        """
+        _check_option("kind", kind, sorted(set(KIND_OF.values())))
+        chosen = [KIND_OF.get(name) == kind for name in self.source_names]
+        return self.mixing[:, chosen] @ self.signals[chosen]
+
+    def without(self, kind: str) -> RawArray:
+        """Return the recording without the artifacts of one kind.
+
+        Parameters
+        ----------
+        kind : str
+            As in :meth:`part`.
+
+        Returns
+        -------
+        raw : instance of Raw
+            The best that a perfect remover of this kind could return.
+        """
+        data = self.raw.get_data() - self.part(kind)
+        return mne.io.RawArray(data, self.raw.info.copy(), verbose="error")
 
 
 @verbose
@@ -98,6 +147,7 @@ def simulate_raw(
     noisy_channels: int = 0,
     sleep: bool = False,
     line_freq: float | None = 50.0,
+    extra: Mapping[str, float] | None = None,
     reference: str | Sequence[str] = "mastoids",
     random_state: RandomState = None,
     verbose: bool | str | int | None = None,
@@ -110,7 +160,7 @@ def simulate_raw(
     Parameters
     ----------
     channels : int | sequence of str
-        How many channels of a 10-10 cap (4 to 64), or their names.
+        How many channels of a cap (4 to 256), or their names.
     duration : float
         Length in seconds.
     sfreq : float
@@ -141,6 +191,13 @@ def simulate_raw(
         ``saccades=False`` with it.
     line_freq : float | None
         Frequency of the mains hum, or None for none.
+    extra : dict | None
+        More sources by name, with their typical height in volts at the channel that sees them
+        best. Artifacts: ``"heartbeat"`` (a rate of its own, some with arrhythmia), ``"pulse"``,
+        ``"saccade"`` (with the spike potential), ``"pursuit"``, ``"muscle"`` (bursts),
+        ``"tonic muscle"``, ``"pop"``, ``"noisy"``, ``"drift"`` and ``"lead hum"`` (of one
+        electrode). What must not be taken for them: ``"alpha"``, ``"mu"``, ``"frontal delta"``,
+        ``"photic driving"``, ``"head shaking"``, ``"chest percussion"``, ``"breathing"``.
     reference : "mastoids" | "average" | sequence of str
         The reference. Channel names must be among the simulated channels, which then
         become flat, as in a recording.
@@ -170,75 +227,134 @@ def simulate_raw(
     )
     _check_switches(saccades=saccades, muscle=muscle, heartbeat=heartbeat, sleep=sleep)
     _check_counts(len(names), pops=pops, movements=movements, noisy_channels=noisy_channels)
+    extra = {} if extra is None else dict(extra)
+    for name, amplitude in extra.items():
+        _check_option("extra", name, sorted(_EXTRA))
+        _validate_number(amplitude, f"extra[{name!r}]", at_least=0)
     rng = as_generator(random_state)
     n_times = int(round(duration * sfreq))
     info, montage = _make_info(names, sfreq)
-    head = _sources.Head(montage)
-
-    maps, signals, kinds = _sources.brain(head, n_times, sfreq, rng)
-    brain = maps @ signals
+    head, size = Head(montage), (n_times, sfreq, rng)
     subtract = _reference_operator(names, reference)
-    scale = brain_amplitude / np.median((subtract @ brain).std(axis=1))
-    brain *= scale
-    brain += noise_amplitude * rng.standard_normal(brain.shape)
 
+    brain = _scaled_brain(head, size, subtract, brain_amplitude)
+    noise = noise_amplitude * rng.standard_normal((head.n_channels, n_times))
     peaks = _sources.blink_times(n_blinks, duration, rng)
-    blink_map, blink_signal = _sources.blinks(head, peaks, n_times, sfreq, rng)
-    if eye_rotation:
-        turn_map, turn_signal = _sources.rotations(head, peaks, n_times, sfreq, rng)
-        blink_map = np.hstack([blink_map, turn_map])
-        blink_signal = np.vstack([blink_signal, eye_rotation * turn_signal])
-    # The height asked for is what the recording shows, so it is set after referencing.
-    blink_map *= blink_amplitude / np.abs(subtract @ blink_map).max(axis=0)
-    parts = [(blink_map, blink_signal, "blink")]
+    parts = {"brain": [brain]}
+    parts["blink"] = _blink_parts(head, peaks, size, subtract, blink_amplitude, eye_rotation)
     if saccades:
-        parts.append((*_sources.saccades(head, n_times, sfreq, rng), "saccade"))
+        parts["saccade"] = [_artifacts.saccades(head, *size)]
     if muscle:
-        parts.append((*_sources.muscle(head, n_times, sfreq, rng), "muscle"))
+        parts["muscle"] = [_artifacts.muscle(head, *size)]
     if heartbeat:
-        parts.append((*_sources.heartbeat(head, n_times, sfreq, rng), "heartbeat"))
+        parts["heartbeat"] = [_artifacts.heartbeat(head, *size)]
     if line_freq is not None:
-        parts.append((*_sources.line(head, n_times, sfreq, line_freq, rng), "line"))
+        parts["line"] = [_artifacts.line(head, n_times, sfreq, line_freq, rng)]
     if pops:
-        parts.append((*_sources.pops(head, pops, pop_amplitude, n_times, sfreq, rng), "pop"))
+        parts["pop"] = [_artifacts.pops(head, pops, pop_amplitude, *size)]
     if noisy_channels:
-        parts.append((*_sources.noisy(head, noisy_channels, n_times, sfreq, rng), "noisy"))
+        parts["noisy"] = [_artifacts.noisy(head, noisy_channels, *size)]
     if sleep:
-        parts.append((*_sources.sleep(head, n_times, sfreq, rng), "sleep"))
+        parts["sleep"] = [_controls.sleep(head, *size)]
     if movements:
-        parts.append((*_sources.movements(head, movements, n_times, sfreq, rng), "movement"))
+        parts["movement"] = [_controls.movements(head, movements, *size)]
+    for name, amplitude in extra.items():
+        one = _EXTRA[name](head, *size)
+        maps = one.maps * amplitude / np.abs(subtract @ one.maps).max()
+        parts.setdefault(name, []).append(replace(one, maps=maps))
+    return _recorded(parts, noise, subtract, info)
 
-    rest = brain.copy()
-    for one_map, signal, kind in parts[1:]:
-        rest += one_map @ signal
-        kinds += [kind] * one_map.shape[1]
-    mixing = np.hstack([maps * scale] + [part[0] for part in parts])
-    n_brain = maps.shape[1]
-    kinds = kinds[:n_brain] + ["blink"] * blink_map.shape[1] + kinds[n_brain:]
+
+def _scaled_brain(head: Head, size: tuple, subtract: NDArray[np.float64], amplitude: float) -> Part:
+    """Return the brain so that the median channel has the standard deviation asked for."""
+    brain = _sources.brain(head, *size)
+    scale = amplitude / np.median((subtract @ brain.maps @ brain.signals).std(axis=1))
+    return replace(brain, maps=scale * brain.maps)
+
+
+def _blink_parts(
+    head: Head,
+    peaks: NDArray[np.float64],
+    size: tuple,
+    subtract: NDArray[np.float64],
+    amplitude: float,
+    rotation: float,
+) -> list[Part]:
+    """Return lids and, if asked for, eyes that turn with them."""
+    parts = [_sources.blinks(head, peaks, *size)]
+    if rotation:
+        turn = _sources.rotations(head, peaks, *size)
+        parts.append(replace(turn, signals=rotation * turn.signals))
+    # The height asked for is what the recording shows, so it is set after referencing.
+    return [
+        replace(part, maps=part.maps * amplitude / np.abs(subtract @ part.maps).max())
+        for part in parts
+    ]
+
+
+def _recorded(
+    parts: dict[str, list[Part]],
+    noise: NDArray[np.float64],
+    subtract: NDArray[np.float64],
+    info: mne.Info,
+) -> SimulatedRecording:
+    """Mix all parts, refer them to the reference, and keep the truth."""
+    mixing = np.hstack([part.maps for group in parts.values() for part in group])
+    signals = np.vstack([part.signals for group in parts.values() for part in group])
+    names = [n for n, group in parts.items() for part in group for _ in part.signals]
+    is_brain, is_blink = (np.array([n == name for n in names]) for name in ("brain", "blink"))
+    clean = mixing[:, is_brain] @ signals[is_brain] + noise
+    rest = clean + mixing[:, ~is_brain & ~is_blink] @ signals[~is_brain & ~is_blink]
     raws = [
         mne.io.RawArray(subtract @ data, info.copy())
-        for data in (rest + blink_map @ blink_signal, brain, rest)
+        for data in (rest + mixing[:, is_blink] @ signals[is_blink], clean, rest)
     ]
-    samples = np.round(peaks * sfreq).astype(int)
-    events = np.column_stack([samples, np.zeros_like(samples), np.ones_like(samples)])
-    return SimulatedRecording(*raws, events, subtract @ mixing, kinds)
+    events = {}
+    for name, group in parts.items():
+        if name in KIND_OF:
+            onsets = [part.onsets for part in group]
+            events.setdefault(KIND_OF[name], []).extend(onsets)
+    events = {kind: _as_events(np.concatenate(o), info["sfreq"]) for kind, o in events.items()}
+    return SimulatedRecording(*raws, events["blink"], subtract @ mixing, names, signals, events)
 
 
-def _check_channels(channels):
+def _as_events(seconds: NDArray[np.float64], sfreq: float) -> NDArray[np.int64]:
+    samples = np.unique(np.round(seconds * sfreq).astype(int))
+    return np.column_stack([samples, np.zeros_like(samples), np.ones_like(samples)])
+
+
+def _check_channels(channels: int | Sequence[str]) -> list[str]:
     _validate_type(channels, ("int-like", list, tuple), "channels")
     if isinstance(channels, list | tuple):
         if not channels:
             raise ValueError("channels names no channel; pass at least one, or a number.")
         return list(channels)
-    if not 4 <= channels <= len(CHANNELS):
+    if not 4 <= channels <= MOST_CHANNELS:
         raise ValueError(
-            f"channels ({channels}) must be between 4 and {len(CHANNELS)}; pass a list of "
+            f"channels ({channels}) must be between 4 and {MOST_CHANNELS}; pass a list of "
             "10-20 names for another cap."
         )
-    return CHANNELS[: int(channels)]
+    names = CHANNELS if channels <= len(CHANNELS) else _dense_cap()
+    return names[: int(channels)]
 
 
-def _check_blinks(n_blinks, duration, sfreq):
+@cache
+def _dense_cap() -> list[str]:
+    """Return all channels of the usual cap, then those that lie farthest from the ones before."""
+    where = _montage().get_positions()["ch_pos"]
+    names = list(CHANNELS)
+    left = [name for name in where if name not in {*names, *_NOT_IN_A_CAP}]
+    places = np.array([where[name] for name in left])
+    chosen = np.array([where[name] for name in names])
+    gap = np.linalg.norm(places[:, np.newaxis] - chosen, axis=2).min(axis=1)
+    while len(names) < MOST_CHANNELS:
+        k = int(np.argmax(gap))
+        names.append(left[k])
+        gap = np.minimum(gap, np.linalg.norm(places - places[k], axis=1))
+    return names
+
+
+def _check_blinks(n_blinks: int | None, duration: float, sfreq: float) -> int:
     _validate_number(duration, "duration")
     _validate_number(sfreq, "sfreq")
     if duration < 2 or sfreq < 60:
@@ -258,17 +374,17 @@ def _check_blinks(n_blinks, duration, sfreq):
     return int(n_blinks)
 
 
-def _check_amplitudes(**amplitudes):
+def _check_amplitudes(**amplitudes: float) -> None:
     for name, value in amplitudes.items():
         _validate_number(value, name, at_least=0)
 
 
-def _check_switches(**switches):
+def _check_switches(**switches: bool) -> None:
     for name, value in switches.items():
         _validate_flag(value, name)
 
 
-def _check_counts(n_channels, **counts):
+def _check_counts(n_channels: int, **counts: int) -> None:
     for name, count in counts.items():
         _validate_type(count, "int-like", name)
         _validate_number(count, name, at_least=0)
@@ -279,12 +395,16 @@ def _check_counts(n_channels, **counts):
         )
 
 
-def _make_info(names, sfreq):
-    """Return the info with positions, from whichever name MNE has for the montage."""
+def _montage() -> mne.channels.DigMontage:
     builtin = mne.channels.get_builtin_montages()
     # MNE 1.13 renamed the montage; older versions know only the old name.
     name = "colin27_1005" if "colin27_1005" in builtin else "standard_1005"
-    montage = mne.channels.make_standard_montage(name)
+    return mne.channels.make_standard_montage(name)
+
+
+def _make_info(names: Sequence[str], sfreq: float) -> tuple[mne.Info, mne.Info]:
+    """Return the info with positions, and one with the mastoids as well."""
+    montage = _montage()
     unknown = [ch for ch in names if ch not in montage.ch_names]
     if unknown:
         raise ValueError(
@@ -299,7 +419,9 @@ def _make_info(names, sfreq):
     return info, full
 
 
-def _reference_operator(names, reference):
+def _reference_operator(
+    names: Sequence[str], reference: str | Sequence[str]
+) -> NDArray[np.float64]:
     """Return the matrix that takes sensors and mastoids to referenced channels."""
     n = len(names)
     weights = np.zeros(n + 2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.blinks import blink_component
-from benchmarks.kinds import with_bad_channels, with_clinical_names, with_low_rank
+from benchmarks.laboratories import with_bad_channels, with_clinical_names, with_low_rank
 from mne_otica import ICA, datasets
 from mne_otica.artifacts import BlinkScores, find_bads_blink, find_blink_events, locate_blinks
 from mne_otica.simulation import simulate_raw

@@ -3,10 +3,12 @@ import numpy as np
 import pytest
 
 from mne_otica.artifacts import _events as ev
+from mne_otica.artifacts._blink import KIND, course_figures
 from mne_otica.artifacts._eyes import eye_fields, eye_map, frontal_channels
 from mne_otica.artifacts._maps import eye_share, focality, frontality
-from mne_otica.artifacts._model import explain, figures_of, score_of, weigh
-from mne_otica.artifacts._signals import prepare
+from mne_otica.artifacts._model import explain, probability, weigh
+from mne_otica.artifacts._signals import Signals, prepare
+from mne_otica.artifacts._times import Times, with_confirmed
 
 SFREQ = 250.0
 DURATION = 120
@@ -37,9 +39,9 @@ def recording(shapes, times, seed=0, noise=1.0):
 def judge(signal):
     prepared = prepare(signal[np.newaxis], SFREQ)
     found = ev.evidence(prepared, 0)
-    figures = figures_of(found, prepared.duration)
-    points = weigh(figures)
-    return found, score_of(points), explain(figures, points, for_it=False)
+    figures = course_figures(found, prepared.duration)
+    points = weigh("blink", figures)
+    return found, probability(points), explain(KIND.features, figures, points, for_it=False)
 
 
 TIMES = np.sort(np.random.default_rng(1).uniform(3, DURATION - 3, 25))
@@ -238,3 +240,17 @@ def test_a_pop_on_the_forehead_is_not_a_frontal_map():
     assert focality(pop) > 0.9
     assert frontality(pop, expected) < 0.7
     assert np.isnan(frontality(blink[:3], expected[:3]))
+
+
+@pytest.mark.parametrize("true", [True, False])
+def test_channels_confirm_small_blinks_of_a_component_on_average(true):
+    """Eleven blinks of twice the noise, of which the channel shows two: the average tells."""
+    times = np.arange(6, DURATION - 6, 10.0)
+    signal = recording(2.5 * pulse(0.11, 0.22), times, seed=3)
+    signals = Signals(prepare(signal[np.newaxis], SFREQ), ["Fpz"])
+    rate = signals.prepared.sfreq
+    found = Times(0.9, ["Fpz"], 1, times[:2] * rate)
+    elsewhere = np.random.default_rng(5).uniform(6, DURATION - 6, len(times))
+    elsewhere = elsewhere[np.abs(elsewhere[:, np.newaxis] - times).min(axis=1) > 1]
+    peaks = with_confirmed(signals, found, (times if true else elsewhere) * rate)
+    assert len(peaks) == (len(times) if true else 2)

@@ -1,0 +1,135 @@
+"""The judgement on each component and kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mne_otica.artifacts._blink import Rule, by_evidence
+from mne_otica.artifacts._components import Components
+from mne_otica.artifacts._kinds import Kind, kinds
+from mne_otica.artifacts._model import answer, explain, probability, weigh
+from mne_otica.artifacts._scores import ArtifactRow, ArtifactScores
+from mne_otica.artifacts._tables import BlinkScores
+
+_BLINK_COMPONENTS = 2  # the most that blinks take, unless the caller says otherwise
+_BRAIN_HIGH = -0.5  # decimal logarithm: a brain's power falls at least so much above 20 Hz
+_BRAIN_FOCALITY = 0.7  # and reaches more than one electrode
+
+
+def judge(
+    components: Components,
+    names: Sequence[str],
+    threshold: float,
+    max_components: int | None,
+    first_samp: int,
+    blinks: BlinkScores | None = None,
+) -> ArtifactScores:
+    """Return the table of all kinds; ``blinks`` is that of blinks, if it is known already."""
+    rows = []
+    for name in names:
+        kind = kinds()[name]
+        one = [_row(components, kind, k, threshold, first_samp) for k in range(len(components))]
+        if name == "blink":
+            rule = Rule(max_components or _BLINK_COMPONENTS, threshold)
+            blinks = by_evidence(components, rule) if blinks is None else blinks
+            one = _as_blinks(one, blinks, components, kind, first_samp)
+        one.sort(key=lambda row: -row.probability)
+        rows += _limited(one, max_components)
+    order = {name: k for k, name in enumerate(names)}
+    rows.sort(key=lambda row: (row.answer != "yes", order[row.kind], -row.probability))
+    labels = tuple(_label(components, k, rows) for k in range(len(components)))
+    return ArtifactScores(tuple(names), tuple(rows), labels, components.geometry)
+
+
+def _row(
+    components: Components, kind: Kind, k: int, threshold: float, first_samp: int
+) -> ArtifactRow:
+    """Judge one component for one kind."""
+    why_not = kind.gate(components, k)
+    if why_not:
+        return ArtifactRow(k, kind.name, 0.0, "no", why_not, {}, {}, _none(), kind.removal)
+    known = kind.figures(components, k)
+    points = weigh(kind.name, known)
+    chance = probability(points)
+    said = answer(chance, threshold)
+    if said == "yes" and kind.proof and np.isnan([known[name] for name in kind.proof]).all():
+        said = "unsure"
+    reason = explain(kind.features, known, points, said == "yes")
+    events = _none() if said == "no" else _events(components, kind, k, first_samp)
+    return ArtifactRow(k, kind.name, chance, said, reason, known, points, events, kind.removal)
+
+
+def _none() -> NDArray[np.int64]:
+    return np.zeros((0, 3), dtype=np.int64)
+
+
+def _events(components: Components, kind: Kind, k: int, first_samp: int) -> NDArray[np.int64]:
+    """Return the events of a component as MNE has them."""
+    return as_events(kind.events(components, k) + first_samp, kind.event_id)
+
+
+def as_events(samples: NDArray[np.int64], event_id: int) -> NDArray[np.int64]:
+    """Return samples as MNE events, each once."""
+    samples = np.unique(samples)
+    events = np.zeros((len(samples), 3), dtype=np.int64)
+    events[:, 0], events[:, 2] = samples, event_id
+    return events
+
+
+def _as_blinks(
+    rows: list[ArtifactRow],
+    blinks: BlinkScores,
+    components: Components,
+    kind: Kind,
+    first_samp: int,
+) -> list[ArtifactRow]:
+    """Return the rows with the answers of the judgement on all blink components together."""
+    judged = {row.component: row for row in blinks.rows}
+    found = []
+    for row in rows:
+        one = judged.get(row.component)
+        if one is not None:
+            said = "yes" if one.decision == "blink" else one.decision
+            events = (
+                _none() if said == "no" else _events(components, kind, row.component, first_samp)
+            )
+            row = replace(
+                row,
+                probability=one.score,
+                answer=said,
+                reason=one.reason,
+                figures=one.figures,
+                points=weigh(kind.name, one.figures),
+                events=events,
+            )
+        found.append(row)
+    return found
+
+
+def _limited(rows: list[ArtifactRow], most: int | None) -> list[ArtifactRow]:
+    """Turn the answers beyond the most components to return into no."""
+    found, n_yes = [], 0
+    for row in rows:
+        n_yes += row.answer == "yes"
+        if row.answer == "yes" and most is not None and n_yes > most:
+            reason = f"max_components ({most}) is reached"
+            row = replace(row, answer="no", reason=reason, events=_none())
+        found.append(row)
+    return found
+
+
+def _label(components: Components, k: int, rows: Sequence[ArtifactRow]) -> str:
+    """Return the word of mne-icalabel for a component."""
+    own = [row for row in rows if row.component == k]
+    sure = [row for row in own if row.answer == "yes"]
+    if sure:
+        best = max(sure, key=lambda row: row.probability)
+        return kinds()[best.kind].label(best.figures)
+    falls = components.spectra["high"][k] < _BRAIN_HIGH
+    broad = not components.focality(k) > _BRAIN_FOCALITY
+    unlikely = all(row.answer == "no" for row in own)
+    return "brain" if unlikely and falls and broad else "other"

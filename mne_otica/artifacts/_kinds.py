@@ -1,0 +1,82 @@
+"""The grammar of kinds of artifacts: what each kind has to say, and which kinds there are.
+
+A kind is one module of its own, named after it, with a constant ``KIND``. The kinds that exist are
+those that the data file of the model has coefficients for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mne_otica.artifacts._model import model_data
+
+if TYPE_CHECKING:
+    from mne_otica.artifacts._components import Components
+
+Figures = Mapping[str, float]
+
+
+class Feature(NamedTuple):
+    """A figure that speaks for or against a kind.
+
+    ``points`` are what physiology expects before any data are seen: (figure, log odds) pairs
+    with straight lines between them, constant outside. Training keeps the direction of each
+    line and changes its steepness. ``missing`` is what it counts when the figure is not known.
+    ``speaks_for`` and ``against`` say so in words; ``unit`` scales the figure in them.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    against: str = ""
+    speaks_for: str = ""
+    unit: float = 1.0
+    missing: float = 0.0
+
+
+class Removal(NamedTuple):
+    """Which part of a component of this kind is the artifact.
+
+    ``how`` is ``"events"``, ``"band"`` (what lies above ``l_freq`` hertz) or ``"none"``, where
+    another cure is better, which ``advice`` names.
+    """
+
+    how: Literal["events", "band", "none"]
+    l_freq: float | None = None
+    advice: str = ""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of artifact.
+
+    ``label`` returns the word of mne-icalabel for a component with these figures. ``keys``
+    are those of ``ica.labels_``. ``gate`` returns why a component cannot be of this kind, or
+    nothing. ``events`` returns the samples of the recording at which the artifact happens. Of the
+    figures in ``proof`` one has to be known for an answer "yes", else it is "unsure".
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    label: Callable[[Figures], str]
+    removal: Removal
+    event_id: int
+    features: Mapping[str, Feature]
+    figures: Callable[[Components, int], dict[str, float]]
+    gate: Callable[[Components, int], str]
+    events: Callable[[Components, int], NDArray[np.int64]]
+    proof: tuple[str, ...] = ()
+
+
+@cache
+def kinds() -> dict[str, Kind]:
+    """Return the kinds by name."""
+    package = __name__.rpartition(".")[0]
+    names = model_data()["kinds"]
+    modules = [import_module(f"{package}._{name.replace(' ', '_')}") for name in names]
+    return {module.KIND.name: module.KIND for module in modules}

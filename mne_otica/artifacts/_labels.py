@@ -1,0 +1,79 @@
+"""Labels as other packages have them: ``ica.labels_`` and the table of components."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mne_otica.artifacts._kinds import kinds
+from mne_otica.artifacts._scores import ArtifactRow, ArtifactScores
+
+if TYPE_CHECKING:
+    from mne.preprocessing import ICA
+
+METHOD = "mne-otica"
+# The first five are those of mne-bids-pipeline, the next three those of mne-icalabel.
+COLUMNS = (
+    "component",
+    "type",
+    "description",
+    "status",
+    "status_description",
+    "annotate_method",
+    "annotate_author",
+    "ic_type",
+)
+
+
+def put_labels(ica: ICA, scores: ArtifactScores) -> None:
+    """Put what was found into ``ica.labels_``, under our keys and those of MNE."""
+    labels = {}
+    for kind, found in scores.found.items():
+        for key in kinds()[kind].keys:
+            labels.setdefault(key, []).extend(k for k in found if k not in labels.get(key, []))
+    if "electrode" in scores.kinds:
+        labels["line_noise"] = [
+            k for k in scores.found["electrode"] if scores.labels[k] == "line noise"
+        ]
+    ica.labels_.update({key: [int(k) for k in found] for key, found in labels.items()})
+
+
+def component_rows(scores: ArtifactScores, exclude: Sequence[int]) -> list[dict[str, str]]:
+    """Return the rows of ``components.tsv``, which mne-bids-pipeline and mne-icalabel read.
+
+    After the columns of these two there is the probability of each kind.
+
+    Parameters
+    ----------
+    scores : instance of ArtifactScores
+        What the search has found.
+    exclude : sequence of int
+        The components that are removed, wholly or in part: their status is bad.
+    """
+    chances = scores.probabilities
+    rows = []
+    for k, label in enumerate(scores.labels):
+        best = max((r for r in scores.rows if r.component == k), key=lambda r: r.probability)
+        values = (
+            str(k),
+            "ica",
+            "Independent Component",
+            "bad" if k in exclude else "good",
+            _why(best, k in exclude),
+            METHOD,
+            METHOD,
+            label,
+        )
+        rows.append(
+            dict(zip(COLUMNS, values, strict=True))
+            | {kind: f"{chances[k, j]:.4f}" for j, kind in enumerate(scores.kinds)}
+        )
+    return rows
+
+
+def _why(row: ArtifactRow, excluded: bool) -> str:
+    if excluded:
+        return f"Auto-detected {row.kind} ({METHOD}): {row.reason}"
+    if row.answer == "no":
+        return "n/a"
+    return f"Kept, {row.kind} {row.answer} ({METHOD}): {row.reason}"

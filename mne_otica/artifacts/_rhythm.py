@@ -1,0 +1,250 @@
+"""Events that recur as a heart does. Arrays only.
+
+A heart is regular, but not a clock: successive intervals are alike, and between two beats there
+is nothing of their kind. Which peaks are beats is not known beforehand, so as many of the highest
+are tried as hearts of every rate would have, and the number is kept that is most regular
+beyond chance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import maximum_filter1d
+from scipy.signal import fftconvolve
+
+from mne_otica.artifacts._signals import Prepared, filtered, robust_scale
+
+BAND = (3.0, 35.0)  # Hz; where the QRS complex is
+RATES = np.geomspace(35, 210, 20)  # a minute
+_REFRACTORY = 0.27  # s; 220 a minute
+_ALIKE = 0.15  # successive intervals of a heart differ by less than this share
+_HALF = 0.15  # s on either side of a beat that its shape is taken from
+CERTAIN = 12.0  # z of a heart that needs no other look
+PROMISING = 2.5  # z of a first look that deserves a second
+_FEWEST = 5  # beats
+_STRETCH = 5.0  # s; in each, a heart beats
+_SHORTEST = 5.0  # s; below, no rhythm can be told
+_ENOUGH = 16000  # samples that tell the distribution of a signal
+
+
+@dataclass(frozen=True)
+class Rhythm:
+    """The beats of one signal, and how much they are those of a heart.
+
+    ``peaks`` are samples of the prepared signal. ``z`` is the number of successive intervals
+    that are alike, in standard deviations beyond chance; ``regular`` their share; ``rate``
+    per minute; ``height`` the median over beats of the typical shape in robust standard
+    deviations; ``isolation`` that over the highest of what is between beats, as a median;
+    ``coverage`` the share of the recording with regular beats; ``width`` that of the median
+    beat at half height, in seconds; ``consistency`` the median correlation with it.
+    """
+
+    peaks: NDArray[np.intp]
+    polarity: int = 1
+    z: float = 0.0
+    regular: float = 0.0
+    rate: float = 0.0
+    height: float = 0.0
+    isolation: float = 1.0
+    coverage: float = 0.0
+    width: float = np.nan
+    consistency: float = np.nan
+
+
+def rhythms(prepared: Prepared) -> list[Rhythm]:
+    """Return the most regular events of each signal, of the heart's field or of the pulse."""
+    rate = prepared.sfreq
+    fast = filtered(prepared.wide, rate, BAND[0], min(BAND[1], 0.45 * rate))
+    found = []
+    # The pulse is as slow as a blink.
+    for row, slower in zip(fast, prepared.band, strict=True):
+        one = _rhythm(row, prepared)
+        if one.z < CERTAIN:
+            one = max(one, _rhythm(slower, prepared), key=lambda rhythm: rhythm.z)
+        found.append(one)
+    return found
+
+
+def _rhythm(x: NDArray[np.float64], prepared: Prepared) -> Rhythm:
+    good = prepared.good
+    scale = _scale(x, good)
+    if not scale > 0 or prepared.duration < _SHORTEST:
+        return Rhythm(np.array([], dtype=int))
+    x = np.where(good, x / scale, 0.0)
+    # The QRS complex goes one way further than the other.
+    some = _some(x)
+    polarity = 1 if np.quantile(some, 0.995) >= -np.quantile(some, 0.005) else -1
+    x = polarity * x
+    peaks, z = _most_regular(x, prepared)
+    if z < PROMISING:
+        return Rhythm(np.array([], dtype=int), z=z)
+    matched = x
+    # A QRS complex is short; with its T wave, or the swing of an electrode, it is long.
+    for half in (_HALF, 2 * _HALF, 2 * _HALF):
+        shape = _shape(x, peaks, half, prepared.sfreq)
+        tried = fftconvolve(x, shape[::-1], mode="same")
+        tried /= max(_scale(tried, good), np.finfo(float).tiny)
+        again, better = _most_regular(tried, prepared)
+        if better > z:
+            matched, peaks, z = tried, again, better
+        elif half > _HALF:
+            break
+    return _described(x, matched, peaks, polarity, z, prepared)
+
+
+def _some(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return samples enough to tell the distribution of a signal."""
+    return x[:: max(1, x.size // _ENOUGH)]
+
+
+def _scale(x: NDArray[np.float64], good: NDArray[np.bool_]) -> float:
+    return robust_scale(_some(x[good]))
+
+
+def _candidates(x: NDArray[np.float64], sfreq: float) -> NDArray[np.intp]:
+    """Return the local maxima that are the highest within the refractory time."""
+    reach = max(1, int(_REFRACTORY * sfreq))
+    return np.flatnonzero((x == maximum_filter1d(x, 2 * reach + 1)) & (x > 0.5))
+
+
+def _most_regular(x: NDArray[np.float64], prepared: Prepared) -> tuple[NDArray[np.intp], float]:
+    """Return the highest peaks, as many as are most regular beyond chance, and how much so."""
+    sfreq, minutes = prepared.sfreq, prepared.duration / 60
+    peaks = _candidates(x, sfreq)
+    order = peaks[np.argsort(-x[peaks])]
+    best, best_z = order[:0], 0.0
+    for rate in RATES:
+        n = int(rate * minutes)
+        if n > len(order) or n < _FEWEST:
+            continue
+        some = np.sort(order[:n])
+        same = _compared(some, prepared)
+        if not len(same):
+            continue
+        chance = _chance(round(60 / rate, 3))
+        z = (same.mean() - chance) / np.sqrt(chance * (1 - chance) / len(same))
+        if z > best_z:
+            best, best_z = some, float(z)
+    return best, best_z
+
+
+def _compared(peaks: NDArray[np.intp], prepared: Prepared) -> NDArray[np.bool_]:
+    """Tell which successive intervals are alike, of those that no bad span interrupts."""
+    whole = np.diff(prepared.n_bad[peaks]) == 0
+    return alike(np.diff(peaks))[whole[1:] & whole[:-1]]
+
+
+def alike(intervals: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell which successive intervals are alike."""
+    a, b = intervals[1:], intervals[:-1]
+    return np.abs(a - b) < _ALIKE * np.minimum(a, b)
+
+
+@lru_cache(maxsize=256)
+def _chance(mean_interval: float) -> float:
+    """Return how often successive intervals of random events are alike."""
+    loose = max(mean_interval - _REFRACTORY, 0.02)
+    quantiles = (np.arange(200) + 0.5) / 200
+    intervals = _REFRACTORY - loose * np.log1p(-quantiles)
+    a, b = intervals[:, np.newaxis], intervals
+    return float((np.abs(a - b) < _ALIKE * np.minimum(a, b)).mean())
+
+
+def _windows(
+    x: NDArray[np.float64], peaks: NDArray[np.intp], half: float, sfreq: float
+) -> NDArray[np.float64]:
+    n = int(round(half * sfreq))
+    inside = peaks[(peaks >= n) & (peaks < x.size - n)]
+    return x[inside[:, np.newaxis] + np.arange(-n, n + 1)]
+
+
+def _shape(
+    x: NDArray[np.float64], peaks: NDArray[np.intp], half: float, sfreq: float
+) -> NDArray[np.float64]:
+    windows = _windows(x, peaks, half, sfreq)
+    if not len(windows):
+        return np.ones(1)
+    shape = np.median(windows, axis=0) * np.hanning(windows.shape[1])
+    return shape / max(np.linalg.norm(shape), np.finfo(float).tiny)
+
+
+def _described(
+    x: NDArray[np.float64],
+    matched: NDArray[np.float64],
+    peaks: NDArray[np.intp],
+    polarity: int,
+    z: float,
+    prepared: Prepared,
+) -> Rhythm:
+    sfreq = prepared.sfreq
+    windows = _windows(x, peaks, _HALF, sfreq)
+    if len(peaks) < _FEWEST or len(windows) < 3:
+        return Rhythm(np.array([], dtype=int))
+    median = np.median(windows, axis=0)
+    intervals = np.diff(peaks) / sfreq
+    same = alike(intervals)
+    regular = np.r_[False, same] | np.r_[same, False]
+    centred = windows - windows.mean(axis=1, keepdims=True)
+    shape = median - median.mean()
+    norms = np.linalg.norm(centred, axis=1) * np.linalg.norm(shape)
+    return Rhythm(
+        peaks=peaks,
+        polarity=polarity,
+        z=z,
+        regular=float(_compared(peaks, prepared).mean()),
+        rate=float(60 / np.median(intervals)),
+        height=float(median.max()),
+        isolation=_isolation(matched, peaks, sfreq),
+        coverage=_coverage(peaks[:-1][regular], prepared),
+        width=_width(median, sfreq),
+        consistency=float(np.median(centred @ shape / np.maximum(norms, 1e-12))),
+    )
+
+
+def _coverage(peaks: NDArray[np.intp], prepared: Prepared) -> float:
+    """Return the share of the stretches of a recording that have one of these peaks."""
+    length = int(_STRETCH * prepared.sfreq)
+    counted = np.bincount(np.flatnonzero(prepared.good) // length) > length / 2
+    reached = np.zeros(len(counted), bool)
+    reached[np.minimum(peaks // length, len(counted) - 1)] = True
+    return float(reached[counted].mean()) if counted.any() else 0.0
+
+
+def _isolation(x: NDArray[np.float64], peaks: NDArray[np.intp], sfreq: float) -> float:
+    """Return how far beats rise above the highest of the rest between them."""
+    near = int(_HALF * sfreq)
+    starts, stops = peaks[:-1] + near, peaks[1:] - near
+    wide = starts < stops
+    if not wide.any():
+        return 1.0
+    edges = np.c_[starts[wide], stops[wide]].ravel()
+    rest = np.maximum.reduceat(x, edges)[::2]
+    beats = np.minimum(x[peaks[:-1][wide]], x[peaks[1:][wide]])
+    return float(np.median(beats / np.maximum(rest, 0.1)))
+
+
+def _width(shape: NDArray[np.float64], sfreq: float) -> float:
+    middle = len(shape) // 2
+    below = shape < shape[middle] / 2
+    left = np.flatnonzero(below[:middle])
+    right = np.flatnonzero(below[middle:])
+    left = middle - left[-1] if len(left) else middle
+    right = right[0] if len(right) else middle
+    return float((left + right) / sfreq)
+
+
+def locking(prepared: Prepared, beats: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the deflection of each signal that is locked to beats, over that of chance."""
+    sfreq = prepared.sfreq
+    before, after = int(0.15 * sfreq), int(0.45 * sfreq)
+    inside = beats[(beats >= before) & (beats < prepared.good.size - after)]
+    if len(inside) < 5:
+        return np.full(len(prepared.wide), np.nan)
+    x = filtered(prepared.wide, sfreq, 1.0, min(BAND[1], 0.45 * sfreq))
+    x /= np.maximum(x[:, prepared.good].std(axis=1, keepdims=True), np.finfo(float).tiny)
+    windows = x[:, inside[:, np.newaxis] + np.arange(-before, after)]
+    return np.abs(windows.mean(axis=1)).max(axis=1) * np.sqrt(len(inside))

@@ -1,0 +1,202 @@
+"""Spectra of channels and components, from stretches of a second. Arrays only.
+
+The Fourier transform is linear, so the spectra of components are those of the channels,
+unmixed, and no component is ever needed at the full rate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import rfft
+
+MOST_TILES = 300  # stretches that are looked at, spread evenly over a long recording
+HIGHEST = 100.0  # Hz; muscle and mains are told below
+LINES = (50.0, 60.0)  # Hz; the mains of the world
+_LEAST_TOP = 25.0  # Hz; no recording is filtered below, or there is nothing to see of muscle
+_STEEP = 0.15  # a fall of the spectrum to this share within 10 Hz is a filter's
+
+
+@dataclass(frozen=True)
+class Spectra:
+    """Fourier coefficients, shape (n_signals, n_tiles, n_freqs), of 1 to 100 Hz at most."""
+
+    coefficients: NDArray[np.complex64]
+    freqs: NDArray[np.float64]
+    starts: NDArray[np.int64]  # the first sample of each tile, of the recording
+    length: int  # samples of a tile
+
+    def pick(self, rows: list[int]) -> Spectra:
+        """Return some of the signals."""
+        return Spectra(self.coefficients[rows], self.freqs, self.starts, self.length)
+
+    def mixed(self, weights: NDArray[np.float64]) -> Spectra:
+        """Return weighted sums of the signals, a row of weights for each."""
+        flat = self.coefficients.reshape(self.coefficients.shape[0], -1)
+        mixed = weights.astype(np.float32) @ flat
+        shape = (len(weights), *self.coefficients.shape[1:])
+        return Spectra(mixed.reshape(shape), self.freqs, self.starts, self.length)
+
+    @property
+    def power(self) -> NDArray[np.float32]:
+        """Power density in units squared per hertz, shape (n_signals, n_tiles, n_freqs)."""
+        return self.coefficients.real**2 + self.coefficients.imag**2
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Stretches of about a second without bad samples."""
+
+    starts: NDArray[np.int64]
+    length: int
+    sfreq: float
+
+    @classmethod
+    def of(cls, bad: NDArray[np.bool_], sfreq: float, step: int) -> Tiles:
+        """Choose the tiles; their length is a multiple of ``step``."""
+        length = step * max(1, round(sfreq / step))
+        n_tiles = bad.size // length
+        good = ~bad[: n_tiles * length].reshape(n_tiles, length).any(axis=1)
+        starts = length * np.flatnonzero(good)
+        if len(starts) > MOST_TILES:
+            starts = starts[np.linspace(0, len(starts) - 1, MOST_TILES).astype(int)]
+        return cls(starts.astype(np.int64), length, sfreq)
+
+    @property
+    def freqs(self) -> NDArray[np.float64]:
+        """The frequencies, in hertz."""
+        freqs = np.fft.rfftfreq(self.length, 1 / self.sfreq)
+        return freqs[(freqs > 0.5) & (freqs <= min(HIGHEST, 0.47 * self.sfreq))]
+
+    def transform(self, piece: NDArray[np.float64], start: int) -> NDArray[np.complex64]:
+        """Return the coefficients of the tiles that lie in a piece of the recording."""
+        inside = self.starts[(self.starts >= start) & (self.starts < start + piece.shape[1])]
+        window = np.hanning(self.length)
+        scale = np.sqrt(2 / (self.sfreq * (window @ window)))
+        n = len(self.freqs)
+        out = np.zeros((len(piece), len(inside), n), np.complex64)
+        for k, first in enumerate(inside - start):
+            tile = piece[:, first : first + self.length]
+            tile = tile - tile.mean(axis=1, keepdims=True)
+            out[:, k] = scale * rfft(tile * window, axis=1)[:, 1 : n + 1]
+        return out
+
+    def spectra(self, pieces: list[NDArray[np.complex64]]) -> Spectra:
+        """Join the pieces; tiles with a value that is not finite are left out."""
+        coefficients = np.concatenate(pieces, axis=1)
+        finite = np.isfinite(coefficients.sum(axis=(0, 2)))
+        starts = self.starts[finite]
+        return Spectra(coefficients[:, finite], self.freqs, starts, self.length)
+
+
+def usable_top(spectra: Spectra) -> float:
+    """Return the frequency up to which the channels were recorded: filters cut the rest off."""
+    freqs = spectra.freqs
+    if not len(freqs) or not spectra.coefficients.size:
+        return np.nan
+    density = np.median(np.median(spectra.power, axis=1), axis=0)
+    clear = without_lines(freqs)
+    density = np.interp(freqs, freqs[clear], density[clear])
+    ten = int(np.searchsorted(freqs, freqs[0] + 10))
+    for k in np.flatnonzero(freqs >= _LEAST_TOP):
+        if k + ten < len(freqs) and density[k + ten] < _STEEP * density[k]:
+            return float(freqs[k])
+    return float(freqs[-1])
+
+
+def without_lines(freqs: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell which frequencies are away from the mains."""
+    return np.all([np.abs(freqs - line) > 2.5 for line in LINES], axis=0)
+
+
+def spectral_figures(spectra: Spectra, top: float) -> dict[str, NDArray[np.float64]]:
+    """Return figures of the spectrum of each signal; NaN where there is none.
+
+    ``slope`` is the exponent of the power density between 20 Hz and ``top``; ``high`` the
+    decimal logarithm of the density there over that of 3 to 12 Hz, and ``low`` that of 1 to
+    2 Hz over 4 to 12 Hz; ``alpha`` that of the peak of 7 to 13 Hz over its surroundings;
+    ``hum`` that of the mains over its neighbours; ``unsteadiness`` how much the density
+    above 20 Hz varies over time, in nepers, beyond what chance does; ``density`` the median
+    density above 20 Hz itself; ``loud_slope`` and ``loud_density`` those of the loudest tenth of
+    the time, which is all there is of a muscle that is seldom tense.
+    """
+    names = ("slope", "high", "low", "alpha", "hum", "unsteadiness", "density")
+    names += ("loud_slope", "loud_density")
+    n_signals = len(spectra.coefficients)
+    if not spectra.coefficients.size or not np.isfinite(top):
+        return {name: np.full(n_signals, np.nan) for name in names}
+    freqs, power = spectra.freqs, spectra.power + np.finfo(np.float32).tiny
+    density = np.median(power, axis=1).astype(float)
+    high = (freqs >= 20) & (freqs <= top) & without_lines(freqs)
+    loud = _loud(power, high)
+    figures = dict(
+        slope=_slope(freqs[high], density[:, high]),
+        high=_ratio(density, high, _between(freqs, 3, 12)),
+        low=_ratio(density, _between(freqs, 0.9, 2.1), _between(freqs, 4, 12)),
+        alpha=_peak(freqs, density),
+        hum=_hum(freqs, np.median(power, axis=1).astype(float)),
+        # Each frequency over its own median, so that none outweighs the others.
+        unsteadiness=_unsteadiness(
+            (power[:, :, high] / density[:, np.newaxis, high]).mean(axis=2), int(high.sum())
+        ),
+        density=density[:, high].mean(axis=1),
+        loud_slope=_slope(freqs[high], loud[:, high]),
+        loud_density=loud[:, high].mean(axis=1),
+    )
+    return {name: np.where(density.max(axis=1) > 0, figures[name], np.nan) for name in names}
+
+
+def _loud(power: NDArray[np.float32], high: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the density of each signal in its loudest tiles above 20 Hz."""
+    n = max(2, power.shape[1] // 10)
+    order = np.argsort(-power[:, :, high].mean(axis=2), axis=1)[:, :n]
+    return np.take_along_axis(power, order[:, :, np.newaxis], axis=1).mean(axis=1).astype(float)
+
+
+def _between(freqs: NDArray[np.float64], low: float, high: float) -> NDArray[np.bool_]:
+    return (freqs >= low) & (freqs <= high)
+
+
+def _ratio(
+    density: NDArray[np.float64], above: NDArray[np.bool_], below: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    return np.log10(density[:, above].mean(axis=1) / density[:, below].mean(axis=1))
+
+
+def _slope(freqs: NDArray[np.float64], density: NDArray[np.float64]) -> NDArray[np.float64]:
+    x = np.log10(freqs) - np.log10(freqs).mean()
+    y = np.log10(density)
+    return (y - y.mean(axis=1, keepdims=True)) @ x / (x @ x)
+
+
+def _peak(freqs: NDArray[np.float64], density: NDArray[np.float64]) -> NDArray[np.float64]:
+    around = _between(freqs, 3.5, 6) | _between(freqs, 15, 19)
+    line = np.log10(density[:, around]).mean(axis=1)
+    return np.log10(density[:, _between(freqs, 7, 13)].max(axis=1)) - line
+
+
+def _hum(freqs: NDArray[np.float64], density: NDArray[np.float64]) -> NDArray[np.float64]:
+    found = [np.full(len(density), np.nan)]
+    for line in LINES:
+        away = np.abs(freqs - line)
+        if line + 3 <= freqs[-1]:
+            found.append(_ratio(density, away < 0.75, (away > 2.5) & (away < 7)))
+    return np.fmax.reduce(found)
+
+
+def _unsteadiness(power: NDArray[np.float32], n_freqs: int) -> NDArray[np.float64]:
+    spread = np.log(power)
+    quartiles = np.quantile(spread, [0.1, 0.9], axis=1)
+    width = (quartiles[1] - quartiles[0]) / 2.563  # of a normal distribution, in deviations
+    # A Hann window makes neighbouring frequencies depend on each other.
+    chance = 1.5 / max(n_freqs, 1)
+    return np.sqrt(np.maximum(width**2 - chance, 0))
+
+
+def high_levels(spectra: Spectra) -> NDArray[np.float64]:
+    """Return the logarithm of the power above 20 Hz of each signal in each tile."""
+    high = (spectra.freqs >= 20) & without_lines(spectra.freqs)
+    power = spectra.power[:, :, high].mean(axis=2)
+    return np.log(power.astype(float) + 1e-30)

@@ -1,0 +1,354 @@
+"""Artifacts of all kinds: found, named, explained, and never guessed."""
+
+import mne
+import numpy as np
+import pytest
+
+import mne_otica
+from benchmarks.truth import LOCKED, locked, read_real
+from mne_otica import ICA, annotate_artifacts, find_artifact_events, find_bads_artifacts
+from mne_otica.artifacts import component_rows, search_artifacts
+from mne_otica.artifacts._kinds import kinds
+from mne_otica.artifacts._model import model_data
+from mne_otica.ica import unmixing_in_volts
+from mne_otica.simulation import simulate_raw
+
+KINDS = ["blink", "eye movement", "heartbeat", "muscle", "electrode"]
+NO_OLD_ONES = dict(saccades=False, muscle=False, heartbeat=False, line_freq=None)
+
+
+def fit(raw, n_components=None):
+    """Fit an ICA on a filtered copy."""
+    filtered = raw.copy().filter(1.0, 40.0, picks="eeg")
+    return ICA(n_components=n_components, random_state=0).fit(filtered, picks="eeg")
+
+
+def holder(sim, ica, kind):
+    """Return the component that most of the artifacts of one kind are in."""
+    part = unmixing_in_volts(ica) @ sim.part(kind)
+    rest = unmixing_in_volts(ica) @ sim.without(kind).get_data()
+    return int(np.argmax(part.var(axis=1) / rest.var(axis=1)))
+
+
+@pytest.fixture(scope="module")
+def troubled():
+    """24 channels, 60 s at 200 Hz, with clear artifacts of all kinds."""
+    extra = {"saccade": 90e-6, "heartbeat": 25e-6, "tonic muscle": 25e-6, "noisy": 120e-6}
+    sim = simulate_raw(24, 60, 200.0, n_blinks=14, extra=extra, random_state=71, **NO_OLD_ONES)
+    return sim, fit(sim.raw)
+
+
+@pytest.fixture(scope="module")
+def judged(troubled):
+    sim, ica = troubled
+    return find_bads_artifacts(ica, sim.raw)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_is_found_in_the_component_that_holds_it(troubled, judged, kind):
+    sim, ica = troubled
+    found, scores = judged
+    assert holder(sim, ica, kind) in found[kind], scores
+    assert list(found) == KINDS
+
+
+def test_nothing_is_taken_from_a_recording_without_artifacts():
+    extra = {"alpha": 30e-6, "mu": 20e-6, "frontal delta": 40e-6, "photic driving": 15e-6}
+    sim = simulate_raw(19, 60, 128.0, n_blinks=0, extra=extra, random_state=72, **NO_OLD_ONES)
+    found, scores = find_bads_artifacts(fit(sim.raw), sim.raw)
+    assert not any(found.values()), scores
+    assert set(scores.labels) <= {"brain", "other"}
+
+
+def test_the_probability_can_be_recomputed_from_the_figures_and_the_data_file(judged):
+    _, scores = judged
+    for row in scores.rows:
+        if not row.figures:
+            assert row.probability == 0
+            continue
+        curves = model_data()["kinds"][row.kind]
+        total = curves["intercept"]
+        for name, figure in row.figures.items():
+            curve = curves["features"][name]
+            known = np.isfinite(figure)
+            total += np.interp(figure, curve["at"], curve["points"]) if known else curve["missing"]
+        assert row.probability == pytest.approx(1 / (1 + np.exp(-total)))
+        assert sum(row.points.values()) == pytest.approx(total)
+
+
+def test_three_answers_follow_from_the_threshold(troubled):
+    sim, ica = troubled
+    for threshold in (0.5, 0.9):
+        _, scores = find_bads_artifacts(ica, sim.raw, kinds=["muscle"], threshold=threshold)
+        for row in scores.rows:
+            low = 1 - threshold
+            expected = (
+                "yes"
+                if row.probability >= threshold
+                else "unsure"
+                if row.probability >= low
+                else "no"
+            )
+            assert row.answer == expected
+            assert row.reason
+
+
+def test_more_of_what_speaks_for_a_kind_never_lowers_its_probability():
+    """The curves rise and fall where physiology says so."""
+    for name, kind in kinds().items():
+        curves = model_data()["kinds"][name]["features"]
+        assert set(curves) == set(kind.features)
+        for feature, expected in kind.features.items():
+            at, points = zip(*expected.points, strict=True)
+            assert curves[feature]["at"] == list(at)
+            directions = np.sign(np.diff(points))
+            # Points in the file are rounded to three decimals.
+            assert np.all(directions * np.diff(curves[feature]["points"]) >= -1e-3)
+
+
+def test_the_curves_say_how_they_were_made():
+    data = model_data()
+    assert {"date", "simulated", "real"} <= set(data)
+    for kind in data["kinds"].values():
+        report = kind["training"]
+        assert 0 <= report["brier"] < 0.05
+        assert report["reliability"]
+
+
+def test_labels_are_those_of_other_packages(troubled, judged):
+    sim, ica = troubled
+    found, scores = judged
+    assert ica.labels_["blink"] == found["blink"] == ica.labels_["eog/blink"]
+    assert ica.labels_["ecg"] == found["heartbeat"]
+    assert ica.labels_["muscle"] == found["muscle"]
+    assert ica.labels_["ch_noise"] == found["electrode"]
+    assert set(ica.labels_["eog"]) == {*found["blink"], *found["eye movement"]}
+    assert set(ica.labels_["line_noise"]) <= set(found["electrode"])
+    assert ica.exclude == []
+    assert scores.labels[found["heartbeat"][0]] == "heart beat"
+    rows = component_rows(scores, exclude=found["blink"])
+    assert [row["component"] for row in rows] == [str(k) for k in range(ica.n_components_)]
+    blink = rows[found["blink"][0]]
+    assert (blink["status"], blink["ic_type"], blink["type"]) == ("bad", "eye blink", "ica")
+    assert sum(row["status"] == "bad" for row in rows) == len(found["blink"])
+    assert all(float(row[kind]) <= 1 for row in rows for kind in KINDS)
+
+
+def test_each_found_component_has_events_and_a_way_to_remove_it(troubled, judged):
+    sim, ica = troubled
+    found, scores = judged
+    how = {"blink": "events", "eye movement": "events", "heartbeat": "events"}
+    how |= {"muscle": "band", "electrode": "none"}
+    for kind in KINDS:
+        row = scores.row(found[kind][0], kind)
+        assert row.removal.how == how[kind]
+        assert row.events.shape[1] == 3
+        assert np.all(np.diff(row.events[:, 0]) > 0)
+    assert scores.row(found["muscle"][0], "muscle").removal.l_freq == 15.0
+    for kind, tolerance in (("blink", 0.05), ("heartbeat", 0.05), ("eye movement", 0.1)):
+        events = scores.row(found[kind][0], kind).events[:, 0]
+        truth = sim.events[kind][:, 0]
+        near = np.abs(events[:, np.newaxis] - truth).min(axis=1) <= tolerance * 200
+        assert near.mean() > 0.8, kind
+
+
+def test_scores_are_shown_and_tabulated(judged):
+    found, scores = judged
+    assert scores.probabilities.shape == (scores.n_components, len(KINDS))
+    text, page = repr(scores), scores._repr_html_()
+    assert "heartbeat" in text
+    assert "<table>" in page
+    rows = scores.to_dict()
+    assert len(rows) == scores.n_components * len(KINDS)
+    pytest.importorskip("pandas")
+    frame = scores.to_data_frame()
+    assert {"component", "kind", "probability", "answer", "reason", "regularity"} <= set(frame)
+
+
+def test_one_kind_may_be_asked_for_and_limited(troubled):
+    sim, ica = troubled
+    found, scores = find_bads_artifacts(ica, sim.raw, kinds="muscle", max_components=1)
+    assert list(found) == ["muscle"]
+    assert len(found["muscle"]) == 1
+    assert scores.kinds == ("muscle",)
+
+
+def test_the_answer_does_not_depend_on_sign_or_scale_of_components(troubled, judged):
+    sim, ica = troubled
+    flipped = ica.copy()
+    factor = np.where(np.arange(ica.n_components_) % 2, -3.0, 0.5)
+    flipped.unmixing_matrix_ = ica.unmixing_matrix_ * factor[:, np.newaxis]
+    flipped.mixing_matrix_ = ica.mixing_matrix_ / factor
+    found, scores = find_bads_artifacts(flipped, sim.raw)
+    assert found == judged[0]
+    # Spectra are kept in single precision.
+    np.testing.assert_allclose(scores.probabilities, judged[1].probabilities, atol=1e-3)
+
+
+def test_blinks_are_those_of_their_own_finder(troubled, judged):
+    sim, ica = troubled
+    indices, blinks = mne_otica.find_bads_blink(ica.copy(), sim.raw)
+    assert indices == judged[0]["blink"]
+    chances = judged[1].probabilities[:, KINDS.index("blink")]
+    np.testing.assert_allclose(chances, blinks.values)
+
+
+def test_one_reading_gives_what_separate_calls_give(troubled, judged):
+    sim, ica = troubled
+    scores, blinks, times = search_artifacts(ica, sim.raw, reject_by_annotation=True)
+    assert scores.found == judged[0]
+    assert [row.component for row in blinks.rows if row.decision == "blink"] == judged[0]["blink"]
+    np.testing.assert_array_equal(times.events, mne_otica.locate_blinks(sim.raw, ica=ica).events)
+
+
+# -- events -------------------------------------------------------------------------------
+
+
+def with_ecg(sim):
+    """Return the recording with an ECG channel that shows its heartbeats."""
+    beats = sim.part("heartbeat")
+    ecg = 20 * beats[np.argmax(np.abs(beats).max(axis=1))][np.newaxis]
+    info = mne.create_info(["ECG"], sim.raw.info["sfreq"], "ecg")
+    noise = 2e-6 * np.random.default_rng(0).standard_normal(ecg.shape)
+    return sim.raw.copy().add_channels([mne.io.RawArray(ecg + noise, info)], True)
+
+
+@pytest.mark.parametrize("source", ["ecg", "ica"])
+def test_heartbeats_come_from_an_ecg_channel_or_a_component(troubled, source):
+    sim, ica = troubled
+    raw = with_ecg(sim) if source == "ecg" else sim.raw
+    events = find_artifact_events(raw, "heartbeat", ica=ica if source == "ica" else None)
+    assert set(events[:, 2]) == {999}
+    truth = sim.events["heartbeat"][:, 0]
+    away = np.abs(events[:, :1] - truth)
+    assert (away.min(axis=0) <= 0.06 * 200).mean() > 0.85
+    assert (away.min(axis=1) <= 0.06 * 200).mean() > 0.85
+
+
+def test_annotations_cover_the_events_and_are_bad_only_if_asked(troubled):
+    sim, ica = troubled
+    raw = sim.raw.copy().crop(5.0)
+    events = find_artifact_events(raw, "heartbeat", ica=ica)
+    plain = annotate_artifacts(raw, ["blink", "heartbeat"], ica=ica)
+    assert set(plain.description) == {"blink", "heartbeat"}
+    bad = annotate_artifacts(raw, "heartbeat", ica=ica, bad=True)
+    assert set(bad.description) == {"BAD_heartbeat"}
+    assert len(bad) == len(events)
+    for meas_date in (None, 1000000000):
+        dated = raw.copy().set_meas_date(meas_date)
+        marked = annotate_artifacts(dated, "heartbeat", ica=ica)
+        dated.set_annotations(marked)
+        starts = mne.events_from_annotations(dated)[0][:, 0]
+        late = (events[:, 0] - starts) / raw.info["sfreq"]
+        # Onsets are rounded to samples.
+        assert np.all((late >= -0.01) & (late <= marked.duration + 0.01))
+
+
+def test_eyes_and_muscle_without_any_ica(troubled):
+    sim, _ = troubled
+    info = mne.create_info(["HEOG"], 200.0, "eog")
+    eye = sim.part("eye movement")
+    heog = eye[[np.argmax(eye.var(axis=1))]] + 1e-6 * np.random.default_rng(0).standard_normal(
+        (1, eye.shape[1])
+    )
+    raw = sim.raw.copy().add_channels([mne.io.RawArray(heog, info)], True)
+    events = find_artifact_events(raw, "eye movement", ch_name="HEOG", event_id=5)
+    assert set(events[:, 2]) == {5}
+    truth = sim.events["eye movement"][:, 0]
+    assert (np.abs(events[:, :1] - truth).min(axis=1) <= 20).mean() > 0.9
+    assert find_artifact_events(raw, "muscle").shape[1] == 3
+
+
+# -- bad input ----------------------------------------------------------------------------
+
+
+def test_kinds_that_do_not_exist_are_refused_with_those_that_do(troubled):
+    sim, ica = troubled
+    with pytest.raises(ValueError, match="'sweat'.*blink.*electrode"):
+        find_bads_artifacts(ica, sim.raw, kinds=["sweat"])
+    with pytest.raises(ValueError, match="nothing"):
+        find_bads_artifacts(ica, sim.raw, kinds=[])
+    with pytest.raises(ValueError, match="'sweat'"):
+        find_artifact_events(sim.raw, "sweat")
+    with pytest.raises(TypeError, match="kinds"):
+        find_bads_artifacts(ica, sim.raw, kinds=3)
+
+
+@pytest.mark.parametrize("options", [dict(threshold=1.5), dict(max_components=0)])
+def test_impossible_options_are_refused(troubled, options):
+    sim, ica = troubled
+    with pytest.raises(ValueError, match="must be between 0 and 1"):
+        find_bads_artifacts(ica, sim.raw, **options)
+
+
+def test_sensors_are_named_by_their_kind(troubled):
+    sim, ica = troubled
+    with pytest.raises(ValueError, match="'nose'"):
+        find_bads_artifacts(ica, sim.raw, ch_name={"nose": "Fp1"})
+    with pytest.raises(ValueError, match="'EKG'"):
+        find_bads_artifacts(ica, sim.raw, ch_name={"ecg": "EKG"})
+    with pytest.raises(TypeError, match="ch_name"):
+        find_bads_artifacts(ica, sim.raw, ch_name="ECG")
+
+
+def test_magnetometers_alone_are_refused(make_raw):
+    raw, _ = make_raw(("mag",) * 6)
+    ica = mne.preprocessing.ICA(4, method="infomax", max_iter=2).fit(raw, verbose="error")
+    with pytest.raises(ValueError, match="mag.*no EEG channel"):
+        find_bads_artifacts(ica, raw)
+    with pytest.raises(ValueError, match="mag"):
+        find_artifact_events(raw, "muscle")
+
+
+def test_two_channels_three_seconds_and_no_places_give_no_false_knowledge():
+    extra = {"heartbeat": 20e-6, "muscle": 20e-6}
+    sim = simulate_raw(["Fp1", "O2"], 20, 128.0, n_blinks=0, extra=extra, random_state=73)
+    raw = sim.raw.copy().set_montage(None).rename_channels({"Fp1": "A", "O2": "B"})
+    ica = mne.preprocessing.ICA(random_state=0).fit(raw.copy().filter(1, 40), verbose="error")
+    short = raw.copy().crop(0, 3)
+    with pytest.warns(RuntimeWarning, match="Only 3.0 s"):
+        found, scores = find_bads_artifacts(ica, short)
+    assert found["electrode"] == found["heartbeat"] == found["eye movement"] == []
+    assert scores.geometry == "none"
+    assert all(row.reason for row in scores.rows)
+    with pytest.raises(ValueError, match="at least 2 s"):
+        find_bads_artifacts(ica, raw.copy().crop(0, 1))
+
+
+def test_epochs_are_searched_as_well(troubled, judged):
+    sim, ica = troubled
+    epochs = mne.make_fixed_length_epochs(sim.raw, 10.0, preload=True)
+    found, _ = find_bads_artifacts(ica, epochs)
+    for kind in ("blink", "muscle"):
+        assert found[kind][:1] == judged[0][kind][:1]
+
+
+def test_spans_of_nan_and_bad_spans_are_left_out(troubled, judged):
+    sim, ica = troubled
+    raw = sim.raw.copy()
+    raw._data[:, 2000:2600] = np.nan
+    raw.set_annotations(mne.Annotations([20.0], [4.0], ["BAD_cough"]))
+    found, scores = find_bads_artifacts(ica, raw)
+    for kind in ("blink", "muscle"):
+        assert found[kind][:1] == judged[0][kind][:1]
+    # The heart of this recording is arrhythmic, and gaps take more of its regularity.
+    assert scores.row(judged[0]["heartbeat"][0], "heartbeat").answer != "no"
+    for row in scores.rows:
+        inside = (row.events[:, 0] >= 4000) & (row.events[:, 0] < 4800)
+        assert not inside.any()
+
+
+# -- real recordings ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["eegmat_00", "eegmat_03", "eegr_multimodal"])
+def test_the_heart_is_found_where_a_hidden_ecg_proves_it(shared_data, name):
+    raw = read_real(name)
+    ica = mne_otica.clean_raw(raw.copy().pick("eeg"), verbose="error").ica
+    lines = (shared_data / f"{name}_events.tsv").read_text().splitlines()[1:]
+    beats = np.array([float(x.split("\t")[0]) for x in lines if "heart" in x])
+    sources = unmixing_in_volts(ica) @ raw.get_data(ica.ch_names)
+    seen = locked(sources, np.round(beats * raw.info["sfreq"]).astype(int), raw.info["sfreq"])
+    found, scores = find_bads_artifacts(ica, raw.copy().pick("eeg"), kinds="heartbeat")
+    assert seen.max() >= 1, f"no component is locked by {LOCKED} deviations"
+    assert int(np.argmax(seen)) in found["heartbeat"], scores

@@ -1,0 +1,181 @@
+"""What the kinds measure: rhythms, steps, spectra and maps."""
+
+import mne
+import numpy as np
+import pytest
+
+from benchmarks.kinds import BRAIN, MUSCLE
+from mne_otica.artifacts import _maps
+from mne_otica.artifacts._eyes import places
+from mne_otica.artifacts._model import probability, weigh
+from mne_otica.artifacts._rhythm import CERTAIN, rhythms
+from mne_otica.artifacts._signals import Signals, prepare
+from mne_otica.artifacts._spectra import spectral_figures, usable_top
+from mne_otica.artifacts._steps import steps
+from mne_otica.simulation import simulate_raw
+from mne_otica.simulation._sources import Head
+
+SFREQ = 250.0
+DURATION = 120.0
+N = int(SFREQ * DURATION)
+TIMES = np.arange(N) / SFREQ
+
+
+def beating(intervals, height, seed=0, width=0.015):
+    """Return noise with a beat after each interval, and the times of the beats."""
+    rng = np.random.default_rng(seed)
+    beats = np.cumsum(intervals)
+    beats = beats[beats < DURATION - 1]
+    signal = rng.standard_normal(N)
+    for beat in beats:
+        signal += height * np.exp(-0.5 * ((TIMES - beat) / width) ** 2)
+    return signal, beats
+
+
+def intervals(rate, variation, rng):
+    n = int(DURATION * rate / 60) + 10
+    return 60 / rate * np.exp(variation * rng.standard_normal(n))
+
+
+def rhythm(signal):
+    return rhythms(prepare(signal[np.newaxis], SFREQ))[0]
+
+
+@pytest.mark.parametrize("rate", [40, 66, 100, 150, 200])
+def test_hearts_of_all_rates_are_regular_beyond_chance(rate):
+    signal, beats = beating(intervals(rate, 0.03, np.random.default_rng(rate)), 8)
+    found = rhythm(signal)
+    assert found.z > CERTAIN
+    assert found.rate == pytest.approx(rate, rel=0.05)
+    away = np.abs(found.peaks[:, np.newaxis] / 125.0 - beats).min(axis=1)
+    assert (away < 0.03).mean() > 0.95
+
+
+def test_random_events_and_noise_are_no_heart():
+    rng = np.random.default_rng(1)
+    random = 0.3 + rng.exponential(0.6, 400)
+    for signal in (beating(random, 8)[0], rng.standard_normal(N)):
+        assert rhythm(signal).z < 5
+
+
+def test_arrhythmia_lowers_the_regularity_but_does_not_forbid():
+    rng = np.random.default_rng(2)
+    steady = intervals(70, 0.03, rng)
+    premature = steady.copy()
+    early = rng.random(len(premature)) < 0.15
+    premature[early] *= 0.7
+    premature[np.roll(early, 1)] *= 1.3
+    regular, irregular = (rhythm(beating(x, 8)[0]) for x in (steady, premature))
+    assert irregular.z < regular.z
+    assert irregular.z > 5
+
+
+def test_a_movement_of_one_stretch_does_not_cover_the_recording():
+    rng = np.random.default_rng(3)
+    shake = np.cos(2 * np.pi * 2.2 * TIMES) * ((TIMES > 40) & (TIMES < 60)) * 30
+    assert rhythm(rng.standard_normal(N) + shake).coverage < 0.7
+
+
+def gaze(seed=0):
+    """Return steps to both sides, held for a while, and when they happen."""
+    rng = np.random.default_rng(seed)
+    onsets = np.cumsum(rng.uniform(0.5, 2.5, 100))
+    onsets = onsets[onsets < DURATION - 1]
+    level = np.zeros(N)
+    for onset, target in zip(onsets, 10 * rng.standard_normal(len(onsets)), strict=True):
+        level[TIMES >= onset] = target
+    kernel = np.hanning(int(0.05 * SFREQ))
+    return np.convolve(level, kernel / kernel.sum(), mode="same"), onsets
+
+
+def test_saccades_are_steps_to_both_sides_that_are_held():
+    signal, onsets = gaze()
+    prepared = prepare(signal + 0.3 * np.random.default_rng(1).standard_normal((1, N)), SFREQ)
+    found = steps(prepared)[0]
+    assert found.balance > 0.5
+    assert found.held > 0.7
+    times = prepared.to_input(found.peaks) / SFREQ
+    assert (np.abs(times[:, np.newaxis] - onsets).min(axis=1) < 0.06).mean() > 0.9
+
+
+def test_blinks_are_lopsided_and_saccades_are_not():
+    rng = np.random.default_rng(4)
+    blinks = np.zeros(N)
+    for at in np.arange(2, DURATION - 2, 3):
+        late = TIMES - at
+        phase = late / np.where(late < 0, 0.11, 0.22)
+        blinks += np.where(np.abs(phase) < 1, 20 * (1 + np.cos(np.pi * phase)) / 2, 0)
+    noise = 0.3 * rng.standard_normal((2, N))
+    lid, eyes = steps(prepare(np.array([blinks, gaze()[0]]) + noise, SFREQ))
+    assert lid.lopsided > 2 > 1 > eyes.lopsided
+
+
+def test_spectra_of_components_are_the_unmixed_spectra_of_channels():
+    sim = simulate_raw(6, 20, 128.0, random_state=1)
+    signals = Signals.of_channels(sim.raw, sim.raw.ch_names, True)
+    weights = np.random.default_rng(0).standard_normal((3, 6))
+    mixed = sim.raw.copy().pick(sim.raw.ch_names[:3])
+    mixed._data[:] = weights @ sim.raw.get_data()
+    direct = Signals.of_channels(mixed, mixed.ch_names, True).spectra.power
+    unmixed = signals.spectra.mixed(weights).power
+    scale = direct.max()
+    np.testing.assert_allclose(unmixed / scale, direct / scale, atol=1e-5)
+
+
+def coloured(exponent, seed=0):
+    spectrum = np.fft.rfft(np.random.default_rng(seed).standard_normal(N))
+    freqs = np.maximum(np.fft.rfftfreq(N, 1 / SFREQ), 0.5)
+    return np.fft.irfft(spectrum * freqs ** (exponent / 2), N)
+
+
+@pytest.mark.parametrize("exponent", [-2.0, -1.0, 0.0, 0.7])
+def test_the_slope_of_a_spectrum_is_its_exponent(exponent):
+    info = mne.create_info(["Cz"], SFREQ, "eeg")
+    raw = mne.io.RawArray(1e-6 * coloured(exponent)[np.newaxis], info)
+    spectra = Signals.of_channels(raw, ["Cz"], True).spectra
+    figures = spectral_figures(spectra, usable_top(spectra))
+    # The median of 120 tiles at some 70 frequencies, spread over a factor of five.
+    assert figures["slope"][0] == pytest.approx(exponent, abs=0.2)
+    assert figures["unsteadiness"][0] < 0.2
+
+
+@pytest.mark.parametrize("h_freq", [30.0, 40.0, None])
+def test_what_a_filter_has_cut_off_is_not_looked_at(h_freq):
+    sim = simulate_raw(8, 30, 250.0, random_state=2)
+    raw = sim.raw if h_freq is None else sim.raw.copy().filter(None, h_freq)
+    top = usable_top(Signals.of_channels(raw, raw.ch_names, True).spectra)
+    if h_freq is None:
+        assert top > 90
+    else:
+        assert h_freq - 8 <= top <= h_freq + 5
+
+
+@pytest.fixture(scope="module")
+def caps():
+    return {n: simulate_raw(n, 2.0, 60.0, n_blinks=0).raw.info for n in (16, 32, 64, 128, 256)}
+
+
+@pytest.mark.parametrize(("direction", "depth"), [([-0.85, 0.35, -0.1], 0.88), ([0, 0, 1], 0.6)])
+@pytest.mark.parametrize("muscle", [True, False])
+def test_muscle_is_judged_alike_on_caps_of_any_density(caps, direction, depth, muscle):
+    """The same focal and broad maps; MNE's own finder sums over pairs of channels."""
+    spectrum = MUSCLE if muscle else BRAIN
+    for info in caps.values():
+        at = places(info, info["ch_names"])
+        one_map = Head(info).radial([direction], depth)[:, 0]
+        known = spectrum | dict(
+            rim=_maps.rim(one_map, at),
+            breadth=_maps.breadth(one_map, at),
+            focality=float(_maps.focality(one_map)),
+        )
+        assert (probability(weigh("muscle", known)) >= 0.7) == muscle
+
+
+def test_places_come_from_positions_or_from_names():
+    names = ["Cz", "Fpz", "T7", "T8", "Oz"]
+    info = mne.create_info([f"EEG {name}-Ref" for name in names], 100.0, "eeg")
+    by_name = places(info, info.ch_names)
+    assert by_name[0, 2] > 0.95
+    assert by_name[1, 1] > 0.9
+    assert by_name[2, 0] < -0.9
+    assert np.isnan(places(mne.create_info(["A", "Fp1-F7"], 100.0, "eeg"), ["A", "Fp1-F7"])).all()
