@@ -9,8 +9,6 @@ from mne_otica.artifacts._components import Components
 from mne_otica.artifacts._kinds import Feature, Kind, Removal
 from mne_otica.artifacts._maps import eye_share
 
-_NEAR_BLINK = 0.35  # s; lids open and close within
-
 
 def figures(components: Components, k: int) -> dict[str, float]:
     """Return the figures of one component."""

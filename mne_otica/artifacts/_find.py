@@ -201,6 +201,7 @@ def find_artifact_events(
     one = all_kinds()[check_kinds(kind)[0]]
     event_id = one.event_id if event_id is None else int(event_id)
     if kind == "blink":
+        # The finders of blinks are in the package itself, which imports this module.
         from mne_otica.artifacts import find_blink_events
 
         options = dict(ica=ica, ch_name=ch_name, event_id=event_id)

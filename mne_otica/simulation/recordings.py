@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import TYPE_CHECKING
 
 import mne
@@ -21,21 +20,11 @@ from mne_otica._checks import (
     as_generator,
 )
 from mne_otica.simulation import _artifacts, _controls, _sources
+from mne_otica.simulation._caps import check_channels, make_info, reference_operator
 from mne_otica.simulation._sources import Head, Part
 
 if TYPE_CHECKING:
     from mne.io import RawArray
-
-# Ordered so that the first n make a sensible cap for any n: the hobbyist's eight, the
-# clinical nineteen, the usual 32, then the rest of a 64-channel cap.
-CHANNELS = (
-    "Fp1 Fp2 C3 C4 P7 P8 O1 O2 F7 F8 F3 F4 T7 T8 P3 P4 Fz Cz Pz FC5 FC1 FC2 FC6 CP5 CP1 "
-    "CP2 CP6 Oz PO3 PO4 AF3 AF4 Fpz AF7 AF8 F1 F2 F5 F6 FT7 FT8 FC3 FC4 FCz C1 C2 C5 C6 "
-    "TP7 TP8 CP3 CP4 CPz P1 P2 P5 P6 PO7 PO8 POz AFz P9 P10 Iz"
-).split()
-MOST_CHANNELS = 256
-# The mastoids are the reference; the others are old names of places that have new ones.
-_NOT_IN_A_CAP = "M1 M2 A1 A2 T3 T4 T5 T6".split()
 
 # Which kind of artifact a source is; the others are brain, or nothing that has a kind.
 KIND_OF = {"blink": "blink"} | {name: kind for name, (kind, _) in _artifacts.ARTIFACTS.items()}
@@ -215,7 +204,7 @@ def simulate_raw(
     >>> sim = simulate_raw(19, duration=30, n_blinks=8, pops=3)  # doctest: +SKIP
     >>> sim.raw.plot(events=sim.blink_events)  # doctest: +SKIP
     """
-    names = _check_channels(channels)
+    names = check_channels(channels)
     n_blinks = _check_blinks(n_blinks, duration, sfreq)
     _check_amplitudes(
         blink_amplitude=blink_amplitude,
@@ -233,9 +222,9 @@ def simulate_raw(
         _validate_number(amplitude, f"extra[{name!r}]", at_least=0)
     rng = as_generator(random_state)
     n_times = int(round(duration * sfreq))
-    info, montage = _make_info(names, sfreq)
+    info, montage = make_info(names, sfreq)
     head, size = Head(montage), (n_times, sfreq, rng)
-    subtract = _reference_operator(names, reference)
+    subtract = reference_operator(names, reference)
 
     brain = _scaled_brain(head, size, subtract, brain_amplitude)
     noise = noise_amplitude * rng.standard_normal((head.n_channels, n_times))
@@ -323,37 +312,6 @@ def _as_events(seconds: NDArray[np.float64], sfreq: float) -> NDArray[np.int64]:
     return np.column_stack([samples, np.zeros_like(samples), np.ones_like(samples)])
 
 
-def _check_channels(channels: int | Sequence[str]) -> list[str]:
-    _validate_type(channels, ("int-like", list, tuple), "channels")
-    if isinstance(channels, list | tuple):
-        if not channels:
-            raise ValueError("channels names no channel; pass at least one, or a number.")
-        return list(channels)
-    if not 4 <= channels <= MOST_CHANNELS:
-        raise ValueError(
-            f"channels ({channels}) must be between 4 and {MOST_CHANNELS}; pass a list of "
-            "10-20 names for another cap."
-        )
-    names = CHANNELS if channels <= len(CHANNELS) else _dense_cap()
-    return names[: int(channels)]
-
-
-@cache
-def _dense_cap() -> list[str]:
-    """Return all channels of the usual cap, then those that lie farthest from the ones before."""
-    where = _montage().get_positions()["ch_pos"]
-    names = list(CHANNELS)
-    left = [name for name in where if name not in {*names, *_NOT_IN_A_CAP}]
-    places = np.array([where[name] for name in left])
-    chosen = np.array([where[name] for name in names])
-    gap = np.linalg.norm(places[:, np.newaxis] - chosen, axis=2).min(axis=1)
-    while len(names) < MOST_CHANNELS:
-        k = int(np.argmax(gap))
-        names.append(left[k])
-        gap = np.minimum(gap, np.linalg.norm(places - places[k], axis=1))
-    return names
-
-
 def _check_blinks(n_blinks: int | None, duration: float, sfreq: float) -> int:
     _validate_number(duration, "duration")
     _validate_number(sfreq, "sfreq")
@@ -393,48 +351,3 @@ def _check_counts(n_channels: int, **counts: int) -> None:
             f"noisy_channels ({counts['noisy_channels']}) must not be more than the "
             f"{n_channels} channels."
         )
-
-
-def _montage() -> mne.channels.DigMontage:
-    builtin = mne.channels.get_builtin_montages()
-    # MNE 1.13 renamed the montage; older versions know only the old name.
-    name = "colin27_1005" if "colin27_1005" in builtin else "standard_1005"
-    return mne.channels.make_standard_montage(name)
-
-
-def _make_info(names: Sequence[str], sfreq: float) -> tuple[mne.Info, mne.Info]:
-    """Return the info with positions, and one with the mastoids as well."""
-    montage = _montage()
-    unknown = [ch for ch in names if ch not in montage.ch_names]
-    if unknown:
-        raise ValueError(
-            f"channels {unknown} are not in the 10-05 system; use names such as "
-            f"{', '.join(CHANNELS[:4])}."
-        )
-    info = mne.create_info(names, sfreq, "eeg")
-    info.set_montage(montage)
-    # The reference sensors are simulated too, so that a reference can be subtracted.
-    full = mne.create_info([*names, "M1", "M2"], sfreq, "eeg")
-    full.set_montage(montage)
-    return info, full
-
-
-def _reference_operator(
-    names: Sequence[str], reference: str | Sequence[str]
-) -> NDArray[np.float64]:
-    """Return the matrix that takes sensors and mastoids to referenced channels."""
-    n = len(names)
-    weights = np.zeros(n + 2)
-    if isinstance(reference, str):
-        _check_option("reference", reference, ("mastoids", "average"))
-        weights[slice(n, None) if reference == "mastoids" else slice(n)] = 1
-    else:
-        _validate_type(reference, (list, tuple), "reference", "a name or a list of channels")
-        missing = [ch for ch in reference if ch not in names]
-        if missing or not len(reference):
-            raise ValueError(
-                f"reference {list(reference)} must name simulated channels; "
-                f"{missing or 'nothing'} is not among them."
-            )
-        weights[[names.index(ch) for ch in reference]] = 1
-    return np.eye(n, n + 2) - weights / weights.sum()
