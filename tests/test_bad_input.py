@@ -15,20 +15,14 @@ import mne_otica
 from mne_otica import (
     ICA,
     add_blink_report,
-<<<<<<< HEAD
+    annotate_artifacts,
     clean_epochs,
     clean_raw,
     clean_study,
     datasets,
     export_ica_eeglab,
-=======
-    annotate_artifacts,
-    clean_raw,
-    clean_study,
-    datasets,
     find_artifact_events,
     find_bads_artifacts,
->>>>>>> kinds
     find_bads_blink,
     find_blink_events,
     locate_blinks,

@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 
 from mne_otica._checks import _validate_flag, _validate_number, _validate_type
 from mne_otica._docs import fill_doc
+from mne_otica.artifacts._blink import Rule, by_evidence
 from mne_otica.artifacts._components import SENSORS, Components
+from mne_otica.artifacts._find_blinks import BLINK_ID, find_blink_events, label_blinks, locate
 from mne_otica.artifacts._judge import as_events, judge
 from mne_otica.artifacts._kinds import kinds as all_kinds
 from mne_otica.artifacts._labels import put_labels
 from mne_otica.artifacts._model import ACCEPT, probability, weigh
 from mne_otica.artifacts._scores import ArtifactScores
-from mne_otica.artifacts._signals import Signals, check_ica, check_names
+from mne_otica.artifacts._signals import Signals, channels_to_search, check_ica, check_names
+from mne_otica.artifacts._tables import BlinkScores, BlinkTimes
 
 if TYPE_CHECKING:
     from mne import BaseEpochs, Info
@@ -118,6 +121,28 @@ def find_bads_artifacts(
     return scores.found, scores
 
 
+def search_artifacts(
+    ica: ICA,
+    inst: BaseRaw,
+    *,
+    kinds: Sequence[str] | None = None,
+    max_components: int = 2,
+    reject_by_annotation: bool,
+) -> tuple[ArtifactScores, BlinkScores, BlinkTimes]:
+    """Do what `search` does for blinks, for artifacts of all kinds; the recording is read once."""
+    kinds = check_kinds(kinds)
+    names, sensors = channels_to_search(inst.info, None), sensor_names(inst.info, None)
+    searched = list(dict.fromkeys([*names, *ica.ch_names, *sum(sensors.values(), [])]))
+    signals = Signals.of_channels(inst, searched, reject_by_annotation)
+    components = Components.of(ica, inst.info, signals, sensors)
+    blinks = by_evidence(components, Rule(max_components))
+    scores = judge(components, kinds, ACCEPT, None, inst.first_samp, blinks)
+    put_labels(ica, scores)
+    label_blinks(ica, blinks)
+    times = locate(inst, signals.pick(names), None, ica, components, BLINK_ID)
+    return scores, blinks, times
+
+
 def check_kinds(kinds: str | Sequence[str] | None) -> list[str]:
     """Return the kinds as a list, or refuse those that do not exist."""
     known = list(all_kinds())
@@ -202,8 +227,6 @@ def find_artifact_events(
     event_id = one.event_id if event_id is None else int(event_id)
     if kind == "blink":
         # The finders of blinks are in the package itself, which imports this module.
-        from mne_otica.artifacts import find_blink_events
-
         options = dict(ica=ica, ch_name=ch_name, event_id=event_id)
         return find_blink_events(inst, reject_by_annotation=reject_by_annotation, **options)
     if ica is not None and ch_name is None:

@@ -15,7 +15,8 @@ from mne_otica.simulation import simulate_raw
 def fit(raw, n_components=None):
     """Fit an ICA on a filtered copy."""
     filtered = raw.copy().filter(1.0, 40.0, picks="eeg")
-    ica = ICA(n_components=n_components, random_state=0)
+    # As clean_raw fits
+    ica = ICA(n_components=n_components, random_state=0, fit_params=dict(refine=False))
     return ica.fit(filtered, picks="eeg", verbose="error")
 
 

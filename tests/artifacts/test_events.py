@@ -247,7 +247,7 @@ def test_channels_confirm_small_blinks_of_a_component_on_average(true):
     """Eleven blinks of twice the noise, of which the channel shows two: the average tells."""
     times = np.arange(6, DURATION - 6, 10.0)
     signal = recording(2.5 * pulse(0.11, 0.22), times, seed=3)
-    signals = Signals(prepare(signal[np.newaxis], SFREQ), ["Fpz"])
+    signals = Signals(prepare(signal[np.newaxis], SFREQ), ["Fpz"], None)
     rate = signals.prepared.sfreq
     found = Times(0.9, ["Fpz"], 1, times[:2] * rate)
     elsewhere = np.random.default_rng(5).uniform(6, DURATION - 6, len(times))

@@ -20,7 +20,9 @@ NO_OLD_ONES = dict(saccades=False, muscle=False, heartbeat=False, line_freq=None
 def fit(raw, n_components=None):
     """Fit an ICA on a filtered copy."""
     filtered = raw.copy().filter(1.0, 40.0, picks="eeg")
-    return ICA(n_components=n_components, random_state=0).fit(filtered, picks="eeg")
+    # As clean_raw fits
+    ica = ICA(n_components=n_components, random_state=0, fit_params=dict(refine=False))
+    return ica.fit(filtered, picks="eeg")
 
 
 def holder(sim, ica, kind):
