@@ -281,7 +281,7 @@ def _judged(row: BlinkCandidate, known: dict[str, float], threshold: float) -> B
     points = weigh(KIND.name, known)
     score = probability(points)
     decision = {"yes": "blink"}.get(said := answer(score, threshold), said)
-    reason = explain(KIND.features, known, points, decision == "blink")
+    reason = explain(KIND.name, KIND.features, known, points, decision == "blink")
     return replace(row, score=score, decision=decision, reason=reason, figures=known)
 
 

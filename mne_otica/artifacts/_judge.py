@@ -58,7 +58,7 @@ def _row(
     said = answer(chance, threshold)
     if said == "yes" and kind.proof and np.isnan([known[name] for name in kind.proof]).all():
         said = "unsure"
-    reason = explain(kind.features, known, points, said == "yes")
+    reason = explain(kind.name, kind.features, known, points, said == "yes")
     events = _none() if said == "no" else _events(components, kind, k, first_samp)
     return ArtifactRow(k, kind.name, chance, said, reason, known, points, events, kind.removal)
 

@@ -55,17 +55,27 @@ def answer(probability: float, threshold: float) -> str:
 
 
 def explain(
+    kind: str,
     features: Mapping[str, Feature],
     figures: Mapping[str, float],
     points: Mapping[str, float],
     for_it: bool,
 ) -> str:
-    """Return the strongest reasons for or against in words."""
-    sign = 1 if for_it else -1
+    """Return the strongest reasons for or against in words.
+
+    What speaks for a kind is how far a figure is above the worst that its curve has; what
+    speaks against it, how far below the best.
+    """
     words = {name: one.speaks_for if for_it else one.against for name, one in features.items()}
-    known = [name for name in points if words.get(name) and sign * points[name] > 0]
+    weights = {}
+    for name in points:
+        if words.get(name):
+            curve = model_data()["kinds"][kind]["features"][name]["points"]
+            weight = points[name] - min(curve) if for_it else max(curve) - points[name]
+            if weight > 0:
+                weights[name] = weight
     reasons = []
-    for name in sorted(known, key=lambda name: -sign * points[name])[:_N_REASONS]:
+    for name in sorted(weights, key=lambda name: -weights[name])[:_N_REASONS]:
         figure = figures[name] * features[name].unit
         reasons.append(words[name].format(figure) if np.isfinite(figure) else _unknown(name))
     return ("has " if for_it else "") + (" and ".join(reasons) or "weak evidence")

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import rfft
+from scipy.ndimage import median_filter
 
 MOST_TILES = 300  # stretches that are looked at, spread evenly over a long recording
 HIGHEST = 100.0  # Hz; muscle and mains are told below
 LINES = (50.0, 60.0)  # Hz; the mains of the world
 _LEAST_TOP = 25.0  # Hz; no recording is filtered below, or there is nothing to see of muscle
+_AROUND = 7  # frequencies that the course of a spectrum is taken from
 _STEEP = 0.15  # a fall of the spectrum to this share within 10 Hz is a filter's
 
 
@@ -99,9 +101,12 @@ def usable_top(spectra: Spectra) -> float:
     density = np.median(np.median(spectra.power, axis=1), axis=0)
     clear = without_lines(freqs)
     density = np.interp(freqs, freqs[clear], density[clear])
+    # Not of a single rhythm, such as the answer to flashes, but of all that is around it.
+    density = median_filter(density, _AROUND, mode="nearest")
     ten = int(np.searchsorted(freqs, freqs[0] + 10))
     for k in np.flatnonzero(freqs >= _LEAST_TOP):
-        if k + ten < len(freqs) and density[k + ten] < _STEEP * density[k]:
+        beyond = density[k + ten :]
+        if len(beyond) and beyond.max() < _STEEP * density[k]:
             return float(freqs[k])
     return float(freqs[-1])
 

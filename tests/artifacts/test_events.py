@@ -41,7 +41,11 @@ def judge(signal):
     found = ev.evidence(prepared, 0)
     figures = course_figures(found, prepared.duration)
     points = weigh("blink", figures)
-    return found, probability(points), explain(KIND.features, figures, points, for_it=False)
+    return (
+        found,
+        probability(points),
+        explain(KIND.name, KIND.features, figures, points, for_it=False),
+    )
 
 
 TIMES = np.sort(np.random.default_rng(1).uniform(3, DURATION - 3, 25))
