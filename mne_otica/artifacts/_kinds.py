@@ -15,28 +15,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.artifacts._model import model_data
+from mne_otica.artifacts._model import Feature, model_data
 
 if TYPE_CHECKING:
     from mne_otica.artifacts._components import Components
 
 Figures = Mapping[str, float]
-
-
-class Feature(NamedTuple):
-    """A figure that speaks for or against a kind.
-
-    ``points`` are what physiology expects before any data are seen: (figure, log odds) pairs
-    with straight lines between them, constant outside. Training keeps the direction of each
-    line and changes its steepness. ``missing`` is what it counts when the figure is not known.
-    ``speaks_for`` and ``against`` say so in words; ``unit`` scales the figure in them.
-    """
-
-    points: tuple[tuple[float, float], ...]
-    against: str = ""
-    speaks_for: str = ""
-    unit: float = 1.0
-    missing: float = 0.0
 
 
 class Removal(NamedTuple):

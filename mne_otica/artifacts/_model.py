@@ -12,15 +12,28 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from mne_otica.artifacts._kinds import Feature
-
 ACCEPT = 0.7  # the least probability of an answer "yes": a wrong removal costs twice a missed one
 _N_REASONS = 2
+
+
+class Feature(NamedTuple):
+    """A figure that speaks for or against a kind.
+
+    ``points`` are what physiology expects before any data are seen: (figure, log odds) pairs
+    with straight lines between them, constant outside. Training keeps the direction of each
+    line and changes its steepness. ``missing`` is what it counts when the figure is not known.
+    ``speaks_for`` and ``against`` say so in words; ``unit`` scales the figure in them.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    against: str = ""
+    speaks_for: str = ""
+    unit: float = 1.0
+    missing: float = 0.0
 
 
 @cache

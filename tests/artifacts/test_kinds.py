@@ -35,7 +35,7 @@ def holder(sim, ica, kind):
 @pytest.fixture(scope="module")
 def troubled():
     """24 channels, 60 s at 200 Hz, with clear artifacts of all kinds."""
-    extra = {"saccade": 90e-6, "heartbeat": 25e-6, "tonic muscle": 25e-6, "noisy": 120e-6}
+    extra = {"saccade": 90e-6, "heartbeat": 50e-6, "tonic muscle": 25e-6, "noisy": 120e-6}
     sim = simulate_raw(24, 60, 200.0, n_blinks=14, extra=extra, random_state=71, **NO_OLD_ONES)
     return sim, fit(sim.raw)
 
