@@ -46,10 +46,12 @@ by_evidence, _ = mne_otica.find_bads_blink(ica, without_eog)
 print(f"find_bads_blink: {by_evidence}")
 
 # %%
-# Removal works as with any MNE ICA.
+# Removal works as with any MNE ICA: ``ica.apply`` removes whole components. To take out only the
+# blinks, and leave the brain activity that the component also holds, use
+# `mne_otica.remove_artifacts`, which accepts the ICA of any method.
 
 ica.exclude = by_evidence
-cleaned = ica.apply(raw.copy())
+cleaned = mne_otica.remove_artifacts(raw, ica)
 ica.plot_overlay(raw, start=0.0, stop=6.0, picks="eeg", show=False)
 plt.show()
 
