@@ -125,7 +125,7 @@ html_static_path = ["_static"]
 html_css_files = ["style.css"]
 html_show_sourcelink = False
 # Pages without pages below them need no list of these.
-html_sidebars = {page: [] for page in ("index", "start", "how", "choosing", "faq")}
+html_sidebars = {page: [] for page in ("index", "start", "how")}
 html_theme_options = {
     "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
