@@ -95,6 +95,7 @@ sphinx_gallery_conf = {
     "capture_repr": ("_repr_html_",),
     "download_all_examples": False,
     "min_reported_time": 1,
+    "thumbnail_size": (480, 336),  # twice their size in style.css
     "remove_config_comments": True,
     "doc_module": "mne_otica",
     "backreferences_dir": "generated/backreferences",

@@ -50,7 +50,8 @@ def prepare(text, folder, raw):
 
 
 def _pages_with_code():
-    for page in PAGES[1:]:  # test_tutorials.py runs the example of the README, and checks its number
+    # test_tutorials.py runs the example of the README, and checks its number.
+    for page in PAGES[1:]:
         if python_blocks(page):
             marks = pytest.mark.slow if page.stem in SLOW else ()
             yield pytest.param(page, id=page.stem, marks=marks)

@@ -13,7 +13,7 @@ One call removes the eye blinks from a recording and reports what that did. The 
 # -------------
 # 60 EEG channels, one of them marked bad, and one EOG channel.
 
-# sphinx_gallery_thumbnail_number = 2
+# sphinx_gallery_thumbnail_path = '_static/blink.png'
 import mne_otica
 
 raw = mne_otica.datasets.sample()

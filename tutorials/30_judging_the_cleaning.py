@@ -28,9 +28,10 @@ print(f"Only the blinks: {result.verdict}")
 print(f"Whole component: {whole.verdict}")
 
 # %%
-# Both remove about 95 % of the average blink. Away from blinks, the first takes out about 1 % of the
-# signal, the second about 11 %. The component in the figure shows why: between the blinks it
-# contains brain activity, which stays if only the blinks are taken out.
+# Both remove about 95 % of the average blink. Away from blinks, the first takes out about 1 % of
+# the signal, the second about 11 %: between the blinks, the component contains brain activity. The
+# figure shows one blink of the component, and the average of all: what was taken out and what
+# stayed.
 
 mne_otica.viz.plot_removal(result, show=False)
 plt.show()
@@ -52,8 +53,9 @@ print(f"{benefit.average:.0%} removed, 95 % interval {low:.0%} to {high:.0%}")
 # The second is the reduction of the RMS in the same windows without averaging. It is lower: brain
 # activity continues during a blink, and it should not be removed. The simulation provides the same
 # recording without blinks, which is the best that any method could return. Even its reduction is
-# only 79 % at these channels and 58 % over all channels, so a larger value means that brain activity
-# was removed. In the average over blinks, brain activity mostly cancels, and the value is 94 %.
+# only 79 % at these channels and 58 % over all channels, so a larger value means that brain
+# activity was removed. In the average over blinks, brain activity mostly cancels, and the value is
+# 94 %.
 
 band = result.settings["l_freq"], result.settings["h_freq"]
 before = result.filtered()
@@ -97,10 +99,10 @@ print(f"Ideal result: {floor.taken_out:.1%}")
 print(f"Whole component, change of the RMS: {whole.harm.rms_change:+.1%}")
 
 # %%
-# If only the blinks are taken out, one question remains: how much brain activity is taken out during
-# blinks? It cannot be seen in the data. The *sham* figure answers a similar question: what would the
-# same procedure take out if it were told of blinks where there are none? Here it is nothing,
-# because it weighs how probable each blink is.
+# If only the blinks are taken out, one question remains: how much brain activity is taken out
+# during blinks? It cannot be seen in the data. The *sham* figure answers a similar question: what
+# would the same procedure take out if it were told of blinks where there are none? Here it is
+# nothing, because it weighs how probable each blink is.
 
 print(f"Taken out for sham events: {result.harm.sham:.1%}")
 print(f"Rank before and after: {result.harm.rank_before}, {result.harm.rank_after}")
@@ -137,7 +139,11 @@ by_events = distance(result.raw.copy().filter(*band))
 fig, axes = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
 axes[0].plot(counts, [100 * one.overall for one in benefits], "o-", label="RMS reduction at blinks")
 axes[0].plot(
-    counts, [100 * one.taken_out for one in harms], "s--", color="C3", label="taken out away from blinks"
+    counts,
+    [100 * one.taken_out for one in harms],
+    "s--",
+    color="C3",
+    label="taken out away from blinks",
 )
 axes[0].set(xlabel="Further components removed", ylabel="%", ylim=(0, 100))
 axes[0].legend(frameon=False)
@@ -154,8 +160,8 @@ plt.show()
 # 80 % of the signal away from blinks are taken out.
 
 print(f"RMS at blinks {benefits[-1].overall:.0%}, taken out {harms[-1].taken_out:.0%}")
-print(f"Difference from the ideal: {distance(before):.1f} µV before, {errors[0]:.1f} µV without the")
-print(f"component, {by_events:.1f} µV without the blinks")
+print(f"Difference from the ideal: {distance(before):.1f} µV before cleaning,")
+print(f"{errors[0]:.1f} µV without the component, {by_events:.1f} µV without the blinks")
 
 # %%
 # `mne_otica.verdict` summarises both in one line, with a note if more than 30 % of the signal was

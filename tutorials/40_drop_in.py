@@ -48,8 +48,8 @@ print(f"find_bads_blink: {by_evidence}")
 # %%
 # Removal works as with any MNE ICA: ``ica.apply`` removes whole components. To take out only the
 # blinks, and leave the brain activity that the component also holds, use
-# `mne_otica.remove_artifacts`, which accepts the ICA of any method. MNE's figure shows the removal of
-# the whole component.
+# `mne_otica.remove_artifacts`, which accepts the ICA of any method. MNE's figure shows the removal
+# of the whole component.
 
 ica.exclude = by_evidence
 cleaned = mne_otica.remove_artifacts(raw, ica)

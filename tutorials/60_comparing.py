@@ -95,9 +95,10 @@ for name, (benefit, harm) in real.items():
 # channel also contains brain activity.
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 2.6), sharey=True, layout="constrained")
+figures = np.transpose(list(real.values()))
 titles = ("Average blink removed (%)", "Taken out away from blinks (%)")
-for ax, title, values, colour in zip(axes, titles, zip(*real.values()), ("C0", "C3")):
-    bars = ax.barh(list(real), 100 * np.array(values), color=colour)
+for ax, title, values, colour in zip(axes, titles, figures, ("C0", "C3"), strict=True):
+    bars = ax.barh(list(real), 100 * values, color=colour)
     ax.bar_label(bars, fmt="%.0f", padding=3)
     ax.set(title=title, xlim=(0, 110))
     ax.spines[["top", "right"]].set_visible(False)
@@ -163,8 +164,8 @@ for name, microvolts in errors.items():
 print(f"{'before':20} {distance(before):.2f} µV")
 
 # %%
-# Without the whole component, the ICA methods end 1.3 to 1.4 µV from the ideal result, starting from
-# 8.7 µV; with only the blinks taken out it is 0.7 µV. Regression on Fp1 ends at 3.5 µV.
+# Without the whole component, the ICA methods end 1.3 to 1.4 µV from the ideal result, starting
+# from 8.7 µV; with only the blinks taken out it is 0.7 µV. Regression on Fp1 ends at 3.5 µV.
 
 # %%
 # Summary
