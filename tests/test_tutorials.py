@@ -116,6 +116,16 @@ def test_a_study(tutorial):
 
 
 @pytest.mark.slow
+def test_from_bids_to_averages(tutorial):
+    found = tutorial("55_from_bids_to_averages")
+    rows, errors = found["study"].rows, found["errors"]
+    assert [row["status"] for row in rows] == ["ok"] * 4
+    assert all(row["benefit"] > 0.9 and row["harm"] < 0.02 for row in rows)
+    assert errors["with blinks", "target"] == pytest.approx(60, abs=1)
+    assert errors["cleaned", "target"] < 1
+
+
+@pytest.mark.slow
 def test_comparing(tutorial):
     found = tutorial("60_comparing")
     real, errors = found["real"], found["errors"]
