@@ -97,6 +97,7 @@ sphinx_gallery_conf = {
     "capture_repr": ("_repr_html_",),
     "download_all_examples": False,
     "min_reported_time": 1,
+    "thumbnail_size": (480, 336),  # twice their size in style.css
     "remove_config_comments": True,
     "doc_module": "mne_otica",
     "backreferences_dir": "generated/backreferences",
@@ -127,7 +128,7 @@ html_static_path = ["_static"]
 html_css_files = ["style.css"]
 html_show_sourcelink = False
 # Pages without pages below them need no list of these.
-html_sidebars = {page: [] for page in ("index", "start", "how", "choosing", "faq")}
+html_sidebars = {page: [] for page in ("index", "start", "how")}
 html_theme_options = {
     "header_links_before_dropdown": 6,
     "navigation_with_keys": False,

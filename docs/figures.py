@@ -22,21 +22,41 @@ def blink() -> Figure:
     """Draw a frontal channel with blinks, before and after."""
     raw = mne_otica.datasets.sample()
     result = mne_otica.clean_raw(raw)
-    after = result.ica.apply(result.filtered())
     name = result.benefit.most_affected()[0]
+    before_and_after = result.before_and_after([name])
     figure, axes = plt.subplots(
         1, 2, figsize=(10, 3), width_ratios=[2.6, 1], sharey=True, layout="constrained"
     )
-    for recording, style, label in ((result.filtered(), BEFORE, "before"), (after, AFTER, "after")):
-        signal = 1e6 * recording.get_data([name])[0]
-        axes[0].plot(raw.times, signal, label=label, linewidth=1.1, **style)
-        axes[1].plot(raw.times, signal, linewidth=1.8, **style)
+    for data, label, style in zip(
+        before_and_after, ("before", "after"), (BEFORE, AFTER), strict=True
+    ):
+        axes[0].plot(raw.times, 1e6 * data[0], label=label, linewidth=1.1, **style)
+        axes[1].plot(raw.times, 1e6 * data[0], linewidth=1.8, **style)
     last = (mne_otica.find_blink_events(raw)[-1, 0] - raw.first_samp) / raw.info["sfreq"]
     axes[0].set(xlim=(0, 16), xlabel="Time (s)", ylabel=f"{name} (µV)")
     axes[0].set_title("Four blinks in the recording that comes with the package", loc="left")
     axes[0].legend(frameon=False, loc="upper center", ncols=2)
     axes[1].set(xlim=(last - 0.5, last + 0.5), xlabel="Time (s)")
     axes[1].set_title("The last one", loc="left")
+    return figure
+
+
+def removal() -> Figure:
+    """Draw a blink component: what is taken out of it, and what stays."""
+    result = mne_otica.clean_raw(mne_otica.datasets.sample())
+    filtered = result.filtered()
+    course = result.ica.get_sources(filtered).get_data([result.ica.exclude[0]])[0]
+    band = result.settings["l_freq"], result.settings["h_freq"]
+    stays = course - mne.filter.filter_data(result.removed[0], filtered.info["sfreq"], *band)
+    figure, axes = plt.subplots(2, 1, figsize=(10, 4), sharex=True, layout="constrained")
+    axes[0].plot(filtered.times, course, color="0.3", linewidth=0.8)
+    changed = result.removed.any(axis=0)
+    low, high = axes[0].get_ylim()
+    axes[0].fill_between(filtered.times, low, high, changed, color="C3", alpha=0.15, linewidth=0)
+    axes[0].set(ylabel="Component", ylim=(low, high), xlim=(0, filtered.times[-1]))
+    axes[0].set_title("The blink component; only the shaded windows are changed", loc="left")
+    axes[1].plot(filtered.times, stays, color="C0", linewidth=0.8)
+    axes[1].set(ylabel="What stays", xlabel="Time (s)", ylim=(-2, 2))
     return figure
 
 
@@ -109,7 +129,7 @@ def rotation() -> Figure:
     return figure
 
 
-FIGURES = {"blink": blink, "transport": transport, "rotation": rotation}
+FIGURES = {"blink": blink, "removal": removal, "transport": transport, "rotation": rotation}
 
 
 def main() -> None:

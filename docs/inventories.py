@@ -59,13 +59,14 @@ _NAMES = {
             "preprocessing.ICA": "py:class",
             "preprocessing.find_eog_events": "py:function",
             "preprocessing.read_ica": "py:function",
+            "preprocessing.read_ica_eeglab": "py:function",
             "verbose": "py:function",
         }.items()
     ]
     + [("tut-logging", "std:label", "auto_tutorials/intro/50_configure_mne.html#$")]
     + [
         (f"mne.preprocessing.ICA.{name}", "py:method", "generated/mne.preprocessing.ICA.html#$")
-        for name in ("find_bads_eog", "get_components")
+        for name in ("apply", "find_bads_eog", "get_components")
     ],
 }
 

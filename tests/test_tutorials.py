@@ -37,8 +37,9 @@ def test_first_clean_recording(tutorial):
     assert result.status == "ok"
     assert len(mne_otica.find_blink_events(raw)) == 4
     assert len(result.ica.exclude) == 1
-    assert result.benefit.over(result.benefit.most_affected()) == pytest.approx(0.87, abs=0.02)
-    assert abs(result.harm.rms_change) == pytest.approx(0.03, abs=0.01)
+    assert result.benefit.average == pytest.approx(0.93, abs=0.02)
+    assert result.harm.taken_out == pytest.approx(0.01, abs=0.01)
+    assert 0 < found["changed"].mean() < 0.3
     assert result.raw.ch_names == raw.ch_names
     np.testing.assert_array_equal(result.raw.get_data("eog"), raw.get_data("eog"))
     assert len(found["written"]) == 4
@@ -62,19 +63,30 @@ def test_what_ica_did(tutorial):
 
 def test_judging_the_cleaning(tutorial):
     found = tutorial("30_judging_the_cleaning")
-    worst, harm, errors = found["worst"], found["harm"], found["errors"]
-    assert found["benefit"].overall == pytest.approx(0.59, abs=0.02)
-    assert found["benefit"].over(worst) == pytest.approx(0.80, abs=0.02)
+    result, whole, worst, errors = (found[k] for k in ("result", "whole", "worst", "errors"))
+    assert result.benefit.average == pytest.approx(0.95, abs=0.02)
+    assert whole.benefit.average == pytest.approx(0.95, abs=0.02)
+    assert result.harm.taken_out == pytest.approx(0.01, abs=0.005)
+    assert whole.harm.taken_out == pytest.approx(0.11, abs=0.02)
+    most = np.argmax(whole.harm.taken_out_per_channel)
+    assert whole.harm.ch_names[most] == "Fp1"
+    assert whole.harm.taken_out_per_channel[most] == pytest.approx(0.35, abs=0.05)
     assert found["ceiling"].overall == pytest.approx(0.58, abs=0.005)
     assert found["ceiling"].over(worst) == pytest.approx(0.79, abs=0.005)
-    assert abs(harm.rms_change) < 0.01
-    assert -0.08 < harm.band_power["delta"] < -0.05
-    assert found["benefits"][-1].overall == pytest.approx(0.74, abs=0.03)
-    assert found["harms"][-1].rms_change == pytest.approx(-0.40, abs=0.04)
+    assert found["ceiling"].average == pytest.approx(0.94, abs=0.005)
+    assert found["floor"].taken_out == pytest.approx(0.009, abs=0.0005)
+    assert abs(whole.harm.rms_change) < 0.02
+    assert result.harm.sham < 0.005
+    assert result.harm.rank_after == result.harm.rank_before > whole.harm.rank_after
+    assert found["benefits"][0].overall == pytest.approx(0.59, abs=0.02)
+    assert found["benefits"][-1].overall == pytest.approx(0.76, abs=0.03)
+    assert found["harms"][-1].taken_out == pytest.approx(0.80, abs=0.05)
     assert np.argmin(errors) == 0
     assert errors[0] == pytest.approx(1.3, abs=0.1)
+    assert found["by_events"] == pytest.approx(0.65, abs=0.1)
     assert found["distance"](found["before"]) == pytest.approx(8.7, abs=0.05)
-    assert [one.over_cleaned for one in found["harms"][:4:3]] == [False, True]
+    assert [found["harms"][k].over_cleaned for k in (0, -1)] == [False, True]
+    assert result.blinks.source == "frontal"
 
 
 @pytest.mark.slow
@@ -96,11 +108,21 @@ def test_a_study(tutorial):
     table, good, edited = found["table"], found["good"], found["edited"].set_index("recording")
     assert found["status"] == 1
     assert table["status"].value_counts().to_dict() == {"ok": 2, "no-blink": 1, "failed": 1}
-    assert good["benefit"].between(0.7, 0.9).all()
-    assert (good["harm"].abs() < 0.05).all()
-    assert "3" in edited.loc["sub-01", "removed"]
-    assert abs(edited.loc["sub-01", "harm"]) > 0.05
+    assert (good["benefit"] > 0.9).all()
+    assert (good["harm"] < 0.02).all()
+    assert edited.loc["sub-01", "removed"] == "ICA000 ICA003"
+    assert edited.loc["sub-01", "harm"] == pytest.approx(0.3, abs=0.05)
     assert found["cleaned"].times[-1] > 59
+
+
+@pytest.mark.slow
+def test_from_bids_to_averages(tutorial):
+    found = tutorial("55_from_bids_to_averages")
+    rows, errors = found["study"].rows, found["errors"]
+    assert [row["status"] for row in rows] == ["ok"] * 4
+    assert all(row["benefit"] > 0.9 and row["harm"] < 0.02 for row in rows)
+    assert errors["with blinks", "target"] == pytest.approx(60, abs=1)
+    assert errors["cleaned", "target"] < 1
 
 
 @pytest.mark.slow
@@ -108,10 +130,12 @@ def test_comparing(tutorial):
     found = tutorial("60_comparing")
     real, errors = found["real"], found["errors"]
     for name in found["ICAS"]:
-        assert 0.855 < real[name][0] < 0.885
-        assert 0.015 < real[name][1] < 0.035
+        assert real[name] == pytest.approx([0.935, 0.275], abs=0.015)
         assert 1.2 < errors[name] < 1.5
-    assert real["regression"] == pytest.approx([0.82, 0.025], abs=0.005)
+    blinks_only = "OT-ICA, blinks only"
+    assert real[blinks_only] == pytest.approx([0.94, 0.014], abs=0.01)
+    assert errors[blinks_only] == pytest.approx(0.7, abs=0.1)
+    assert real["regression"] == pytest.approx([0.91, 0.18], abs=0.005)
     assert errors["regression on Fp1"] == pytest.approx(3.5, abs=0.05)
     assert found["distance"](found["before"]) == pytest.approx(8.7, abs=0.05)
     assert min(found["left"], key=found["left"].get) == "OT-ICA"
@@ -187,8 +211,7 @@ def test_first_lines_of_the_readme_run(tmp_path, monkeypatch):
     promised = int(re.search(r"# removed (\d+) %", example[1])[1])
     variables = {}
     exec(example[1], variables)
-    benefit = variables["result"].benefit
-    assert abs(100 * benefit.over(benefit.most_affected()) - promised) < 2
+    assert abs(100 * variables["result"].benefit.average - promised) < 2
     assert len(list((tmp_path / "cleaned").iterdir())) == 4
 
 

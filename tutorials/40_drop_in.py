@@ -46,10 +46,13 @@ by_evidence, _ = mne_otica.find_bads_blink(ica, without_eog)
 print(f"find_bads_blink: {by_evidence}")
 
 # %%
-# Removal works as with any MNE ICA.
+# Removal works as with any MNE ICA: ``ica.apply`` removes whole components. To take out only the
+# blinks, and leave the brain activity that the component also holds, use
+# `mne_otica.remove_artifacts`, which accepts the ICA of any method. MNE's figure shows the removal
+# of the whole component.
 
 ica.exclude = by_evidence
-cleaned = ica.apply(raw.copy())
+cleaned = mne_otica.remove_artifacts(raw, ica)
 ica.plot_overlay(raw, start=0.0, stop=6.0, picks="eeg", show=False)
 plt.show()
 
@@ -67,10 +70,12 @@ clean_epochs = ica_epochs.apply(epochs.copy(), exclude=indices)
 print(f"{len(epochs)} epochs, blink component {indices}")
 
 # %%
-# If possible, fit on the continuous recording instead, which has more samples and complete blinks,
-# and apply the result to the epochs.
+# If possible, pass the continuous recording, too, which has more samples and complete blinks.
+# `mne_otica.clean_epochs` then fits on it and takes the blinks out of the epochs.
 
-clean_epochs = ica.apply(epochs.copy())
+result = mne_otica.clean_epochs(epochs, raw)
+clean_epochs = result.epochs
+print(result.verdict)
 peak_before, peak_after = (
     1e6 * np.ptp(one.get_data("EEG 003"), axis=-1).max() for one in (epochs, clean_epochs)
 )

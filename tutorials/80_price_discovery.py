@@ -22,6 +22,7 @@ the notebook.
 # result depends on that order. Innovations have heavy tails, however, so that ICA can determine
 # the rotation.
 
+# sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
 import numpy as np
 from price_discovery import (
