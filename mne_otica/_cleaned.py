@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from mne_otica._docs import fill_doc
 from mne_otica._recording import quiet
 from mne_otica.artifacts import BlinkScores, BlinkTimes
-from mne_otica.evaluation import Preservation, RMSReduction
+from mne_otica.evaluation import Preservation, RMSReduction, plain
 from mne_otica.ica import ICA, maps_in_volts
+from mne_otica.trust import Stability
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,6 +61,8 @@ class Cleaned:
         ``"ok"``, ``"no-blink"`` or ``"unsure"``.
     epochs : instance of Epochs | None
         The cleaned epochs, of :func:`mne_otica.clean_epochs`.
+    stability : instance of Stability | None
+        How far the components can be trusted, if that was asked for.
     """
 
     raw: BaseRaw | None
@@ -79,6 +82,7 @@ class Cleaned:
     _filtered: BaseRaw
     _taken: NDArray[np.float64]
     epochs: BaseEpochs | None = None
+    stability: Stability | None = None
 
     def filtered(self) -> BaseRaw:
         """Return the EEG as the ICA was fitted on it, blinks and all.
@@ -170,6 +174,7 @@ class Cleaned:
             "scores": self.scores.to_dict(),
             "benefit": None if self.benefit is None else self.benefit.to_dict(),
             "harm": None if self.harm is None else self.harm.to_dict(),
+            "stability": None if self.stability is None else plain(self.stability.to_dict()),
         }
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> dict[str, Path]:
@@ -226,6 +231,10 @@ class Cleaned:
             ("Components removed", ", ".join(removed) or "none"),
             ("Components fitted", f"{self.ica.n_components_} by {self.ica.method}"),
         ]
+        if self.stability is not None:
+            told = [self.stability.describe(component) for component in self.ica.exclude]
+            told.append(f"{self.stability.stable.sum()} components are stable")
+            rows.append(("Trust", "; ".join(told) + ". Stable does not mean brain."))
         if self.benefit is None or self.harm is None:
             return rows
         benefit, harm = self.benefit, self.harm

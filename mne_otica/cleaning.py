@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from mne.utils import logger, verbose
 from numpy.typing import NDArray
 
-from mne_otica import __version__, evaluation
+from mne_otica import __version__, evaluation, trust
 from mne_otica._checks import (
     RandomState,
     _check_option,
@@ -58,6 +58,7 @@ def clean_raw(
     random_state: RandomState = 0,
     max_components: int = 2,
     reject_by_annotation: bool = True,
+    stability: bool = False,
     verbose: bool | str | int | None = None,
 ) -> Cleaned:
     """Remove eye blinks; no EOG channel is needed.
@@ -89,6 +90,9 @@ def clean_raw(
     reject_by_annotation : bool
         Whether to leave spans annotated as bad out of the fit, the search for blinks and
         the evaluation. Blinks in them stay in, unless whole components go.
+    stability : bool
+        Whether to fit again on other seconds of the recording, see
+        :func:`mne_otica.stability`, to tell how far the components can be trusted.
     %(verbose)s
 
     Returns
@@ -134,6 +138,7 @@ def clean_raw(
     _validate_type(raw, mne.io.BaseRaw, "raw", "Raw")
     _check_option("removal", removal, REMOVALS)
     _validate_flag(reject_by_annotation, "reject_by_annotation")
+    _validate_flag(stability, "stability")
     _validate_type(max_components, "int-like", "max_components")
     _validate_number(max_components, "max_components", at_least=1)
     cleaned = raw.copy().load_data(verbose="error")  # the only time that a file is read
@@ -152,7 +157,10 @@ def clean_raw(
         reject_by_annotation=reject_by_annotation,
     )
     taken = take_out(cleaned, ica, found.blinks, settings, ica.exclude)
-    return conclude(cleaned, filtered, ica, found, taken, settings)
+    result = conclude(cleaned, filtered, ica, found, taken, settings)
+    if not stability:
+        return result
+    return replace(result, stability=trust.stability(ica, filtered, random_state=random_state))
 
 
 def settings_of(ica: ICA, raw: BaseRaw, **parameters: Any) -> dict[str, Any]:

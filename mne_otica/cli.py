@@ -135,6 +135,8 @@ def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
     if command in ("run", "find"):
         text = f"most components to remove from a recording {default}"
         add("--max-components", type=int, default=2, metavar="N", help=text)
+    if command in ("run", "find"):
+        add("--stability", action="store_true", help="refit to see which components are stable")
     if command in ("run", "apply"):
         text = f"take out the blinks only, or the whole components {default}"
         choices = ("events", "component")

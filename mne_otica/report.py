@@ -48,6 +48,10 @@ def add_blink_report(
         figure = draw(result, show=False)
         report.add_figure(figure, f"Blinks: {title}", **options)
         plt.close(figure)
+    if result.stability is not None:
+        figure = viz.plot_stability(result.stability, show=False)
+        report.add_figure(figure, "Blinks: stability of the components", **options)
+        plt.close(figure)
     return report
 
 

@@ -158,8 +158,8 @@ class Stability:
         seconds = self.seconds_needed[component]
         needs = f"needs {_length(seconds)}" if np.isfinite(seconds) else "is not stable"
         return (
-            f"Component {component} came back in {self.n_returns[component]} of "
-            f"{len(self.matches)} refits (index {self.index[component]:.2f}) and {needs}."
+            f"ICA{component:03d} came back in {self.n_returns[component]} of "
+            f"{len(self.matches)} refits (index {self.index[component]:.2f}) and {needs}"
         )
 
     def to_dict(self) -> dict[str, Any]:

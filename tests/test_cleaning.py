@@ -394,6 +394,23 @@ def test_epochs_belong_to_their_own_function(cut):
         clean_raw(cut[1])
 
 
+# %% Trust
+
+
+def test_the_blink_component_comes_back(blinking, tmp_path):
+    sim, plain = blinking
+    assert plain.stability is None
+    cleaned = clean_raw(sim.raw, stability=True)
+    assert_array_equal(cleaned.raw.get_data(), plain.raw.get_data())
+    (component,) = cleaned.ica.exclude
+    assert cleaned.stability.stable[component]
+    told = dict(cleaned.summary())["Trust"]
+    assert told.startswith(f"ICA{component:03d} came back in")
+    assert "Stable does not mean brain" in told
+    assert json.loads(json.dumps(cleaned.to_dict()))["stability"]["n_fits"] == 50
+    assert "".join(cleaned.report().html).count("<figure") == 5
+
+
 # %% Doubtful data
 
 

@@ -71,6 +71,7 @@ def clean_study(
     random_state: int | None = 0,
     max_components: int = 2,
     reject_by_annotation: bool = True,
+    stability: bool = False,
     stages: Sequence[str] = STAGES,
     concatenate_runs: bool = False,
     n_jobs: int = 1,
@@ -110,6 +111,9 @@ def clean_study(
     reject_by_annotation : bool
         Whether to leave out spans annotated as bad. Blinks in them stay in, unless whole
         components go.
+    stability : bool
+        Whether to measure how far each component can be trusted, see
+        :func:`mne_otica.stability`; the index is a column of ``components.tsv``.
     stages : sequence of str
         The stages to do, of ``"fit"``, ``"find"``, ``"apply"`` and ``"evaluate"``.
     concatenate_runs : bool
@@ -162,6 +166,7 @@ def clean_study(
         random_state=random_state,
         max_components=max_components,
         reject_by_annotation=reject_by_annotation,
+        stability=stability,
     )
     _check_parameters(**parameters)
     options = Options(parameters, tuple(one for one in STAGES if one in stages), overwrite)
@@ -201,6 +206,7 @@ def _check_parameters(
     random_state: int | None,
     max_components: int,
     reject_by_annotation: bool,
+    stability: bool,
 ) -> None:
     """Raise now for what every recording would fail of."""
     _check_option("removal", removal, REMOVALS)
@@ -211,6 +217,7 @@ def _check_parameters(
     _validate_type(max_components, "int-like", "max_components")
     _validate_number(max_components, "max_components", at_least=1)
     _validate_flag(reject_by_annotation, "reject_by_annotation")
+    _validate_flag(stability, "stability")
 
 
 def _listed(values: Filter) -> Sequence[str] | None:

@@ -35,13 +35,17 @@ _BOM = "\ufeff"  # with which spreadsheets begin a file
 
 
 def table_text(
-    scores: BlinkScores, exclude: Sequence[int], edited: dict[int, tuple[str, str]] | None = None
+    scores: BlinkScores,
+    exclude: Sequence[int],
+    edited: dict[int, tuple[str, str]] | None = None,
+    stability: Sequence[float] | None = None,
 ) -> str:
     """Return the table as text; what a person has ``edited`` stands as it is."""
+    trusted = [None] * len(scores.values) if stability is None else stability
     candidates = {row.component: row for row in scores.rows}
     file = io.StringIO(newline="")
     writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-    writer.writerow([*_HEAD, *_FIGURES])
+    writer.writerow([*_HEAD, *_FIGURES, "stability"])
     for component, score in enumerate(scores.values):
         candidate = candidates.get(component)
         status, why = "good", "n/a"
@@ -52,7 +56,8 @@ def table_text(
         status, why = (edited or {}).get(component, (status, why))
         figures = {} if candidate is None else asdict(candidate)
         row = [component, "ica", "Independent Component", status, why, _cell(score)]
-        writer.writerow([*row, *(_cell(figures.get(name)) for name in _FIGURES)])
+        cells = [_cell(figures.get(name)) for name in _FIGURES]
+        writer.writerow([*row, *cells, _cell(trusted[component])])
     return file.getvalue()
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from mne.utils import logger
 from numpy.typing import NDArray
 
-from mne_otica import __version__, cleaning, evaluation
+from mne_otica import __version__, cleaning, evaluation, trust
 from mne_otica._recording import filtered_copy
 from mne_otica.artifacts import BlinkCandidate, BlinkScores, BlinkTimes, blink_events, locate_blinks
 from mne_otica.study import _storage as files
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 STAGES = ("fit", "find", "apply", "evaluate")
 PARAMETERS = {
     "fit": ("n_components", "l_freq", "h_freq", "random_state", "reject_by_annotation"),
-    "find": ("max_components",),
+    "find": ("max_components", "stability"),
     "apply": ("removal",),
     "evaluate": (),
 }
@@ -267,10 +267,12 @@ class UnitStages:
             self.parameters("fit")["reject_by_annotation"],
         )
         ica.save(scratch / self.path("find", ".fif").name)
-        automatic = table_text(found.scores, ica.exclude)
+        trusted = self._stability(ica)
+        index = None if trusted is None else trusted["index"]
+        automatic = table_text(found.scores, ica.exclude, None, index)
         decided = decisions(self.table)
         edited = self._keep_edits(automatic, ica.n_components_)
-        text = table_text(found.scores, ica.exclude, edited)
+        text = table_text(found.scores, ica.exclude, edited, index)
         if edited:
             text = edited_text(text, decided)
         (scratch / self.table.name).write_text(text, encoding="utf-8", newline="\n")
@@ -287,7 +289,17 @@ class UnitStages:
             "strategy": found.scores.strategy,
             "values": found.scores.values,
             "candidates": found.scores.to_dict(),
+            "stability": trusted,
         }
+
+    def _stability(self, ica: ICA) -> dict[str, Any] | None:
+        """Return how far the components can be trusted, if that was asked for."""
+        if not self.parameters("find")["stability"]:
+            return None
+        data = self._together(self._copy_to_fit)
+        seed = self.parameters("fit")["random_state"]
+        trusted = trust.stability(ica, data, random_state=seed, n_jobs=1)
+        return {"index": trusted.index, "n_returns": trusted.n_returns, "summary": trusted.summary}
 
     def _by_recording(self, samples: NDArray[np.int64]) -> dict[str, list[int]]:
         """Return the samples of the recordings together as events of each."""
