@@ -115,16 +115,6 @@ def test_events_that_are_not_there_are_dropped():
         assert np.abs(found.events - sample).min() > 0.1 * SFREQ
 
 
-def test_slow_small_deflections_are_not_taken_for_events():
-    artifact, rest, samples = course()
-    times = np.arange(len(rest)) / SFREQ
-    # Eyes that rove, halfway between events: slower than a blink and a third as high.
-    between = (samples[:-1:3] + samples[1::3]) // 2
-    roving = sum(5 * blink(times, sample / SFREQ, 0.5, 0.5) for sample in between)
-    found = artifact_part(artifact + rest + roving, SFREQ, samples)
-    np.testing.assert_array_equal(found.events, samples)
-
-
 def test_a_small_deflection_at_the_edge_is_left_in():
     artifact, rest, samples = course(30, peaks=[8.0, 12.0, 16.0, 20.0, 24.0])
     times = np.arange(len(rest)) / SFREQ

@@ -18,7 +18,7 @@ _LEAST_Z = 3.0  # of the matched filter: below, noise has peaks everywhere
 # Log odds beforehand of an event that is given or found, and of one well below the typical height,
 # which has to be beyond doubt: eyes that rove make such deflections, and they are not Gaussian.
 _ODDS = {"given": 3.0, "found": -3.0, "given, small": -25.0, "found, small": -150.0}
-_SMALL = 0.6  # of the typical event's height
+_SMALL = 0.45  # of the typical event's height
 _ABSENT = 0.3  # of it: so little at a given event is no event to learn from
 _ALIKE = 0.4  # least correlation of an event that is found with the typical event
 _KEEP = 0.05  # least probability of an event that is kept
