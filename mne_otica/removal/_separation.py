@@ -17,10 +17,17 @@ _CONVERGED = 1e-3  # change of a part, in standard deviations of the rest, that 
 _LEAST_Z = 3.0  # of the matched filter: below, noise has peaks everywhere
 # Log odds beforehand of an event that is given or found, and of one well below the typical height,
 # which has to be beyond doubt: eyes that rove make such deflections, and they are not Gaussian.
-_ODDS = {"given": 3.0, "found": -3.0, "given, small": -25.0, "found, small": -150.0}
+_ODDS = {
+    "given": 3.0,
+    "found": -3.0,
+    "given, small": -25.0,
+    "similar, small": -40.0,
+    "small": -150.0,
+}
 _SMALL = 0.45  # of the typical event's height
 _ABSENT = 0.3  # of it: so little at a given event is no event to learn from
 _ALIKE = 0.4  # least correlation of an event that is found with the typical event
+_SIMILAR = 0.85  # correlation of a small one that makes it less doubtful
 _KEEP = 0.05  # least probability of an event that is kept
 _EYES = (1.0, 15.0)  # Hz, where eye movements are
 
@@ -74,16 +81,16 @@ def _probabilities(components: list[Component], state: State) -> Array:
         along += windows @ mean
         size += np.sum(windows**2, axis=1)
         typical += mean @ mean
-    alike = along >= _ALIKE * np.sqrt(size * typical)
+    likeness = along / np.sqrt(np.maximum(size * typical, np.finfo(float).tiny))
     small = along < _SMALL * typical
     # A small deflection that the edge of the recording cuts off is not known to be an event.
     given = state.given & ~(small & components[0].is_cut(state.events))
     odds = np.select(
-        [given & small, given, small],
-        [_ODDS["given, small"], _ODDS["given"], _ODDS["found, small"]],
+        [given & small, given, small & (likeness >= _SIMILAR), small],
+        [_ODDS[kind] for kind in ("given, small", "given", "similar, small", "small")],
         _ODDS["found"],
     )
-    return np.where(given | alike, expit(evidence + odds), 0.0)
+    return np.where(given | (likeness >= _ALIKE), expit(evidence + odds), 0.0)
 
 
 def _drop(components: list[Component], state: State) -> State:
