@@ -3,7 +3,9 @@
 ``python -m benchmarks.removal FOLDER``, where FOLDER holds the recordings that are not shipped.
 The truth is known to the sample: simulated recordings, and real EEG without blinks into which
 real blinks of other people were put. The constants of ``mne_otica.removal`` were chosen on seed 0
-of the latter and seeds 0 to 5 of the former; what is shown here has other seeds.
+of the latter, on six cases of its seeds 3, 4, 6 and 7 that had gone wrong, and on seeds 0 to 5 of
+the former; what is shown of simulated recordings and evoked responses has other seeds. The real
+recordings of the last table were looked at for the choice as well.
 """
 
 import argparse
@@ -27,8 +29,9 @@ from mne_otica.removal import estimate, sham_part, subtract
 BAND = (1.0, 40.0)  # Hz in which all is judged
 AT = (-0.3, 0.5)  # s round a blink that count as the blink
 AWAY = (-1.5, 1.7)  # s round a blink that are not away from it
-REAL_SEEDS = (3, 4)
-SIMULATED_SEEDS = range(200, 220)
+REAL_SEEDS = range(5, 11)
+EVOKED_SEED = 9
+SIMULATED_SEEDS = range(320, 330)
 RECORDINGS = ("shipped", "EEGLAB", "muse4", "openbci8", "eegmmidb_S001R01", "emotiv_eyestate")
 TITLES = {
     "a": "simulated recordings",
@@ -219,7 +222,7 @@ def evoked_table(folder: Path) -> Iterator[str]:
     yield "|---|---|---|---|"
     for host in HOSTS:
         for donor in DONORS:
-            trials = evoked(folder, host, donor, REAL_SEEDS[0])
+            trials = evoked(folder, host, donor, EVOKED_SEED)
             fitted = fit(trials.case.raw)
             if not fitted[1]:
                 yield f"| {trials.case.name} | no blink component found | | |"
@@ -318,6 +321,8 @@ def lines(folder: Path, part: str) -> Iterator[str]:
     if part == "a":
         yield from truth_table(simulated(seed) for seed in SIMULATED_SEEDS)
     elif part == "b":
+        yield "Seeds 9 and 10 had not been looked at; 5 to 8 were, before the constants were final."
+        yield ""
         cases = (real(folder, h, d, seed) for seed in REAL_SEEDS for h in HOSTS for d in DONORS)
         yield from truth_table(cases)
     elif part == "c":

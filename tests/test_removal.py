@@ -115,6 +115,15 @@ def test_events_that_are_not_there_are_dropped():
         assert np.abs(found.events - sample).min() > 0.1 * SFREQ
 
 
+def test_a_small_deflection_at_the_edge_is_left_in():
+    artifact, rest, samples = course(30, peaks=[8.0, 12.0, 16.0, 20.0, 24.0])
+    times = np.arange(len(rest)) / SFREQ
+    found = artifact_part(
+        artifact + rest + 3 * blink(times, 0.2, 0.5, 0.5), SFREQ, np.r_[20, samples]
+    )
+    np.testing.assert_array_equal(found.events, samples)
+
+
 def test_overlapping_events_share_what_is_there():
     peaks = np.sort(np.r_[np.arange(3, 55, 5.0), np.arange(3, 55, 5.0) + 0.4])
     artifact, rest, samples = course(peaks=peaks)

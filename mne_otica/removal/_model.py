@@ -109,6 +109,11 @@ class Component:
         begin, end = max(0, first), min(len(self.part), first + len(part))
         self.part[begin:end] += part[begin - first : end - first]
 
+    def is_cut(self, events: Samples) -> Mask:
+        """Return which events have windows that reach beyond the recording."""
+        first = events + self.frame.start
+        return (first < 0) | (first + self.frame.length > len(self.course))
+
     def _around(self, event: int, own: Array) -> tuple[Array, Mask]:
         """Return an event's surroundings without the other events, and what is known of them."""
         frame = self.frame

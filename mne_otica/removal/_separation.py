@@ -15,11 +15,19 @@ _ROUNDS = 4  # of learning from the events and looking for more of them
 _SWEEPS = 10  # of estimating each event's part given those of its neighbours, at most
 _CONVERGED = 1e-3  # change of a part, in standard deviations of the rest, that ends them
 _LEAST_Z = 3.0  # of the matched filter: below, noise has peaks everywhere
-# Log odds beforehand of an event that is given or found, and of one far below the typical height,
-# which has to be beyond doubt: the rest of a component is not Gaussian.
-_ODDS = {"given": 3.0, "found": -3.0, "small": -150.0}
-_SMALL = 0.3  # of the typical event's height
+# Log odds beforehand of an event that is given or found, and of one well below the typical height,
+# which has to be beyond doubt: eyes that rove make such deflections, and they are not Gaussian.
+_ODDS = {
+    "given": 3.0,
+    "found": -3.0,
+    "given, small": -25.0,
+    "similar, small": -40.0,
+    "small": -150.0,
+}
+_SMALL = 0.45  # of the typical event's height
+_ABSENT = 0.3  # of it: so little at a given event is no event to learn from
 _ALIKE = 0.4  # least correlation of an event that is found with the typical event
+_SIMILAR = 0.85  # correlation of a small one that makes it less doubtful
 _KEEP = 0.05  # least probability of an event that is kept
 _EYES = (1.0, 15.0)  # Hz, where eye movements are
 
@@ -46,7 +54,7 @@ def separate(components: list[Component], events: Samples) -> State:
     """Find artifact and rest together: each is known by the other."""
     parts, heights = zip(*[component.start(events) for component in components], strict=True)
     # Events that are not there at all must not spoil what is learnt of the others.
-    weights = (np.max(heights, axis=0) > _SMALL).astype(float)
+    weights = (np.max(heights, axis=0) > _ABSENT).astype(float)
     state = State(events, np.ones(len(events), bool), weights, np.array(parts))
     for k in range(_ROUNDS):
         for component, own in zip(components, state.parts, strict=True):
@@ -73,10 +81,16 @@ def _probabilities(components: list[Component], state: State) -> Array:
         along += windows @ mean
         size += np.sum(windows**2, axis=1)
         typical += mean @ mean
-    alike = along >= _ALIKE * np.sqrt(size * typical)
+    likeness = along / np.sqrt(np.maximum(size * typical, np.finfo(float).tiny))
     small = along < _SMALL * typical
-    odds = np.select([state.given, small], [_ODDS["given"], _ODDS["small"]], _ODDS["found"])
-    return np.where(state.given | alike, expit(evidence + odds), 0.0)
+    # A small deflection that the edge of the recording cuts off is not known to be an event.
+    given = state.given & ~(small & components[0].is_cut(state.events))
+    odds = np.select(
+        [given & small, given, small & (likeness >= _SIMILAR), small],
+        [_ODDS[kind] for kind in ("given, small", "given", "similar, small", "small")],
+        _ODDS["found"],
+    )
+    return np.where(given | (likeness >= _ALIKE), expit(evidence + odds), 0.0)
 
 
 def _drop(components: list[Component], state: State) -> State:
