@@ -144,8 +144,7 @@ def test_comparing(tutorial):
 
 def test_any_mixture(tutorial):
     found = tutorial("70_any_mixture")
-    assert found["index"] == pytest.approx(0.04, abs=0.005)
-    assert found["fast_index"] == pytest.approx(0.12, abs=0.005)
+    assert found["index"] < 0.05 < found["fast_index"] < 0.2
     assert found["correlation"] > 0.99
     assert found["ours"] < 0.05
     assert found["theirs"] > 0.5

@@ -10,6 +10,9 @@ CHUNK_BYTES = 32 * 2**20
 # Directions with less than a millionth of the amplitude of the others are rounding errors, as
 # an average reference or an interpolated channel leaves them in single precision.
 MIN_RELATIVE_VARIANCE = 1e-12
+# Steps of the rounding of a mean that a channel has to vary by, by the bytes of a value. Single
+# precision has none to spare: EEG with an offset of a volt varies by a hundred.
+ROUNDING_STEPS = {4: 8, 8: 4096}
 
 
 @dataclass
@@ -36,8 +39,9 @@ class Channels:
         # a mixture of units costs precision.
         peak = np.abs(X.max(axis=1) - self.mean)
         peak = np.maximum(peak, np.abs(X.min(axis=1) - self.mean))
-        # A channel that varies by no more than the rounding of its mean is constant.
-        precision = 8 * np.finfo(X.dtype).eps * np.abs(self.mean)
+        # A channel that varies by little more than the rounding of its values is constant: what
+        # it shows of the others is noise.
+        precision = ROUNDING_STEPS[X.dtype.itemsize] * np.finfo(X.dtype).eps * np.abs(self.mean)
         self.constant = np.flatnonzero(peak <= precision)
         peak[self.constant] = np.inf
         covariance = np.zeros((n_channels, n_channels))
@@ -52,7 +56,9 @@ class Channels:
         variances, self._axes = np.linalg.eigh(self.correlation)
         self._variances = np.maximum(variances, 0)
         kept = self._variances > MIN_RELATIVE_VARIANCE * self._variances[-1]
-        self.rank = int(np.sum(kept)) if len(self.constant) < n_channels else 0
+        # Centred samples add up to zero, so the last one tells nothing new.
+        rank = min(int(np.sum(kept)), max(n_samples - 1, 1))
+        self.rank = rank if len(self.constant) < n_channels else 0
 
     @property
     def null(self) -> NDArray[np.float64]:
