@@ -83,6 +83,7 @@ def clean_epochs(
     """
     _validate_type(epochs, mne.BaseEpochs, "epochs", "Epochs")
     _validate_type(raw, (mne.io.BaseRaw, None), "raw", "Raw or None")
+    epochs = epochs if epochs.preload else epochs.copy().load_data(verbose="error")
     _check_option("removal", removal, REMOVALS)
     _validate_type(max_components, "int-like", "max_components")
     _validate_number(max_components, "max_components", at_least=1)

@@ -304,6 +304,8 @@ def remove_artifacts(
     _check_option("removal", removal, REMOVALS)
     _validate_flag(reject_by_annotation, "reject_by_annotation")
     check_ica(ica, inst)
+    if isinstance(inst, mne.BaseEpochs) and not inst.preload:
+        inst = inst.copy().load_data(verbose="error")  # which are bad is not known before
     exclude = _check_exclude(ica, exclude)
     if removal == "component":
         return _without(inst, ica, exclude)
