@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,15 @@ from scipy import stats
 
 from mne_otica._checks import RandomState, _check_option, _validate_type, as_generator, warn
 from mne_otica._docs import fill_doc
+from mne_otica._measures import (
+    MOST_AFFECTED,
+    OVER_CLEANED,
+    Preservation,
+    RMSReduction,
+    plain,
+    reduction,
+    rms_ratio,
+)
 from mne_otica._windows import (
     HALF_WINDOW,
     Pair,
@@ -28,7 +36,16 @@ from mne_otica._windows import (
 if TYPE_CHECKING:
     from mne.io import BaseRaw
 
-__all__ = ["BANDS", "Preservation", "RMSReduction", "preservation", "rms_reduction", "verdict"]
+__all__ = [
+    "BANDS",
+    "OVER_CLEANED",
+    "Preservation",
+    "RMSReduction",
+    "plain",
+    "preservation",
+    "rms_reduction",
+    "verdict",
+]
 
 BANDS = {
     "delta": (1.0, 4.0),
@@ -37,181 +54,12 @@ BANDS = {
     "beta": (13.0, 30.0),
     "gamma": (30.0, 45.0),
 }
-MOST_AFFECTED = 5  # channels that a blink is judged by: those far from the eyes hardly see it
-OVER_CLEANED = 0.3  # share of the signal away from blinks; more is a component that is not one's
 _BASELINE = 0.25  # s before the window of an event that its average is measured from
 _N_BOOTSTRAP = 2000
 # Seconds to keep away from the window of a blink. A high-pass filter at 1 Hz mirrors each blink
 # for about a second on either side; less is kept only where blinks are too frequent for that.
 _MARGINS = (1.0, 0.5, 0.25)
 _ENOUGH = 20  # windows; with fewer, what is taken out away from blinks is known too vaguely
-
-
-@dataclass(frozen=True, eq=False)
-class RMSReduction:
-    """How much of the signal in the windows round blinks went.
-
-    Attributes
-    ----------
-    overall : float
-        1 - RMS(after) / RMS(before), pooled over channels and events.
-    interval : tuple of float
-        The 95 percent bootstrap interval of ``overall`` over events; NaN for one event.
-    per_event : ndarray, shape (n_events,)
-        The same for each event, pooled over channels.
-    per_channel : ndarray, shape (n_channels,)
-        The same for each channel, pooled over events; NaN for a flat channel.
-    rms_before, rms_after : ndarray, shape (n_channels,)
-        The RMS in the windows, in volts or in standard deviations.
-    blink_size : ndarray, shape (n_channels,)
-        RMS of the average window before cleaning: how much of the blink a channel sees.
-    average : float
-        How much of the average over events went: 1 - RMS(after) / RMS(before) of the average
-        window, measured from the 250 ms before it, at the channels of `most_affected`. Brain
-        activity that is not locked to the blinks does not count in it.
-    average_interval : tuple of float
-        The 95 percent jackknife interval of ``average`` over events; NaN for one event.
-    average_per_channel : ndarray, shape (n_channels,)
-        ``average`` of each channel.
-    ch_names : list of str
-        The channels.
-    samples : ndarray, shape (n_events,)
-        The events used, as in the first column of MNE's events.
-    n_edge, n_bad : int
-        Events left out because the edges of the recording cut their windows, or because
-        these hold spans annotated as bad.
-    """
-
-    overall: float
-    interval: tuple[float, float]
-    per_event: NDArray[np.float64]
-    per_channel: NDArray[np.float64]
-    rms_before: NDArray[np.float64]
-    rms_after: NDArray[np.float64]
-    blink_size: NDArray[np.float64]
-    average: float
-    average_interval: tuple[float, float]
-    average_per_channel: NDArray[np.float64]
-    ch_names: list[str]
-    samples: NDArray[np.int64]
-    n_edge: int
-    n_bad: int
-
-    @property
-    def n_events(self) -> int:
-        """The number of events used."""
-        return len(self.samples)
-
-    def most_affected(self, n_channels: int = MOST_AFFECTED) -> list[str]:
-        """Return the channels that see most of the blink.
-
-        Parameters
-        ----------
-        n_channels : int
-            How many.
-
-        Returns
-        -------
-        ch_names : list of str
-            The channels with the largest average blink before cleaning, largest first.
-        """
-        return [self.ch_names[k] for k in np.argsort(-self.blink_size)[:n_channels]]
-
-    def over(self, ch_names: Sequence[str]) -> float:
-        """Return the reduction pooled over some of the channels.
-
-        Parameters
-        ----------
-        ch_names : sequence of str
-            The channels.
-
-        Returns
-        -------
-        reduction : float
-            1 - RMS(after) / RMS(before).
-        """
-        picks = [self.ch_names.index(name) for name in ch_names]
-        return _reduction(np.sum(self.rms_before[picks] ** 2), np.sum(self.rms_after[picks] ** 2))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as numbers and lists, for JSON.
-
-        Returns
-        -------
-        figures : dict
-            All attributes, and the reduction at the most affected channels.
-        """
-        names = self.most_affected()
-        return plain(asdict(self)) | {"most_affected": {name: self.over([name]) for name in names}}
-
-
-@dataclass(frozen=True, eq=False)
-class Preservation:
-    """What cleaning took out where there was no blink.
-
-    Attributes
-    ----------
-    taken_out : float
-        RMS(before - after) / RMS(before) away from blinks, pooled over channels: the harm.
-    taken_out_per_channel : ndarray, shape (n_channels,)
-        The same for each channel; NaN for a flat one.
-    taken_out_per_band : dict
-        The same for each frequency band.
-    sham : float | None
-        What the same procedure takes out when it is told of events that are not there; None
-        where it was not tried.
-    rms_change : float
-        RMS(after) / RMS(before) - 1 away from blinks. Losses and gains cancel in it, so it is
-        no measure of the harm.
-    correlation : float
-        Median over channels of the correlation of before and after there.
-    band_power : dict
-        The relative change of the power of each band in the stretches without blinks.
-    freqs, power_before, power_after : ndarray, shape (n_freqs,)
-        The spectra that this comes from: frequencies, and the mean power over channels.
-    rank_before, rank_after : int
-        The rank of the channels.
-    ch_names : list of str
-        The channels.
-    seconds : float
-        How much of the recording is away from blinks and bad spans.
-    margin : float
-        How far this is from the windows of blinks, in seconds.
-    """
-
-    taken_out: float
-    taken_out_per_channel: NDArray[np.float64]
-    taken_out_per_band: dict[str, float]
-    sham: float | None
-    rms_change: float
-    correlation: float
-    band_power: dict[str, float]
-    freqs: NDArray[np.float64]
-    power_before: NDArray[np.float64]
-    power_after: NDArray[np.float64]
-    rank_before: int
-    rank_after: int
-    ch_names: list[str]
-    seconds: float
-    margin: float
-
-    @property
-    def over_cleaned(self) -> bool:
-        """Whether more went than a blink component usually holds."""
-        return self.taken_out > OVER_CLEANED
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as numbers and lists, for JSON.
-
-        Returns
-        -------
-        figures : dict
-            All attributes but the spectra.
-        """
-        figures = plain(asdict(self)) | {"over_cleaned": bool(self.over_cleaned)}
-        for name in ("freqs", "power_before", "power_after"):
-            del figures[name]
-        return figures
 
 
 @verbose
@@ -300,10 +148,10 @@ def benefit_of(
     power = np.mean(cut**2, axis=3)
     blink_size = np.sqrt(np.mean(np.mean(cut[0], axis=0) ** 2, axis=1))
     result = RMSReduction(
-        overall=_reduction(*power.sum(axis=(1, 2))),
+        overall=reduction(*power.sum(axis=(1, 2))),
         interval=_interval(power.sum(axis=2), rng),
-        per_event=_reduction(*power.sum(axis=2)),
-        per_channel=_reduction(*power.sum(axis=1)),
+        per_event=reduction(*power.sum(axis=2)),
+        per_channel=reduction(*power.sum(axis=1)),
         rms_before=np.sqrt(power[0].mean(axis=0)),
         rms_after=np.sqrt(power[1].mean(axis=0)),
         blink_size=blink_size,
@@ -335,11 +183,11 @@ def _average_reduction(
     cut = cut - np.array(levels)[..., np.newaxis]
     most = np.argsort(-blink_size)[:MOST_AFFECTED]
     power = np.sum(np.mean(cut, axis=1) ** 2, axis=2)
-    average = _reduction(*power[:, most].sum(axis=1))
+    average = reduction(*power[:, most].sum(axis=1))
     return dict(
         average=average,
         average_interval=_jackknife(average, cut[:, :, most]),
-        average_per_channel=_reduction(*power),
+        average_per_channel=reduction(*power),
     )
 
 
@@ -353,7 +201,7 @@ def _jackknife(average: float, cut: NDArray[np.float64]) -> tuple[float, float]:
     if n_events < 2:
         return float("nan"), float("nan")
     without = (cut.sum(axis=1, keepdims=True) - cut) / (n_events - 1)
-    values = _reduction(*np.sum(without**2, axis=(2, 3)))
+    values = reduction(*np.sum(without**2, axis=(2, 3)))
     error = np.sqrt((n_events - 1) * np.var(values))
     reach = float(stats.t.ppf(0.975, n_events - 1) * error)
     return average - reach, min(1.0, average + reach)
@@ -421,19 +269,19 @@ def harm_of(
     power = np.array([np.sum(x**2, axis=1) for x in (before, after, after - before)])
     freqs, spectra = _spectra(pair, free)
     result = Preservation(
-        taken_out=_ratio(power[2].sum(), power[0].sum()),
-        taken_out_per_channel=_ratio(power[2], power[0]),
+        taken_out=rms_ratio(power[2].sum(), power[0].sum()),
+        taken_out_per_channel=rms_ratio(power[2], power[0]),
         taken_out_per_band={
-            name: _ratio(*(_in_band(freqs, spectra[k], band) for k in (2, 0)))
+            name: rms_ratio(*(_in_band(freqs, spectra[k], band) for k in (2, 0)))
             for name, band in BANDS.items()
         },
         sham=None
         if sham is None
-        else _ratio(np.sum((sham[0] @ sham[1][:, free]) ** 2), power[0].sum()),
-        rms_change=-_reduction(*power[:2].sum(axis=1)),
+        else rms_ratio(np.sum((sham[0] @ sham[1][:, free]) ** 2), power[0].sum()),
+        rms_change=-reduction(*power[:2].sum(axis=1)),
         correlation=_correlation(before, after),
         band_power={
-            name: _ratio(*(_in_band(freqs, spectra[k], band) for k in (1, 0))) ** 2 - 1
+            name: rms_ratio(*(_in_band(freqs, spectra[k], band) for k in (1, 0))) ** 2 - 1
             for name, band in BANDS.items()
         },
         freqs=freqs,
@@ -459,7 +307,7 @@ def _sham_share(
     power: float,
 ) -> float:
     """Return the RMS of what a sham would take out relative to what was there."""
-    return _ratio(np.sum((maps @ courses[:, free]) ** 2), power)
+    return rms_ratio(np.sum((maps @ courses[:, free]) ** 2), power)
 
 
 def verdict(benefit: RMSReduction, harm: Preservation) -> str:
@@ -498,25 +346,13 @@ def _scaling(
     return np.nanmean(data, axis=1, keepdims=True), np.where(scale > 0, scale, 1.0)
 
 
-def _ratio(one: ArrayLike, other: ArrayLike) -> Any:
-    """Return the ratio of the RMS of two powers; NaN where the second is zero."""
-    one, other = np.asarray(one, float), np.asarray(other, float)
-    ratio = np.sqrt(np.divide(one, other, out=np.full(other.shape, np.nan), where=other > 0))
-    return ratio if ratio.ndim else float(ratio)
-
-
-def _reduction(before: ArrayLike, after: ArrayLike) -> Any:
-    """Return 1 - RMS(after) / RMS(before) for powers; NaN where there was none."""
-    return 1 - _ratio(after, before)
-
-
 def _interval(power: NDArray[np.float64], rng: np.random.Generator) -> tuple[float, float]:
     """Return the bootstrap interval over events of powers of shape (2, n_events)."""
     n_events = power.shape[1]
     if n_events < 2:
         return float("nan"), float("nan")
     drawn = rng.integers(n_events, size=(_N_BOOTSTRAP, n_events))
-    return _percentiles(_reduction(*power[:, drawn].sum(axis=2)))
+    return _percentiles(reduction(*power[:, drawn].sum(axis=2)))
 
 
 def _percentiles(values: NDArray[np.float64]) -> tuple[float, float]:
@@ -551,14 +387,3 @@ def _in_band(
     freqs: NDArray[np.float64], psd: NDArray[np.float64], band: tuple[float, float]
 ) -> float:
     return psd[(freqs >= band[0]) & (freqs < band[1])].sum()
-
-
-def plain(value: Any) -> Any:
-    """Return numbers, lists and dictionaries that JSON knows; NaN becomes None."""
-    if isinstance(value, dict):
-        return {name: plain(one) for name, one in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [plain(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -161,13 +161,9 @@ def plot_reduction(result: Cleaned, *, ax: Axes | None = None, show: bool = True
         A topographic map, or bars where channels have no positions.
     """
     benefit = _checked(result).benefit
-    _check_axes(None if ax is None else [ax], 1)
-    if ax is None:
-        _, ax = plt.subplots(figsize=(4, 3.2), layout="constrained")
-    info = _info(result, benefit.ch_names)
-    plot_map(ax, 100 * np.nan_to_num(benefit.per_channel), info, "%", (0, 100), "Reds")
-    ax.set_title(f"RMS reduction, {benefit.n_events} blinks")
-    return _finish(ax, show)
+    shares = 100 * np.nan_to_num(benefit.per_channel)
+    title = f"RMS reduction, {benefit.n_events} blinks"
+    return _plot_channels(result, shares, benefit.ch_names, title, 100.0, "Reds", ax, show)
 
 
 @fill_doc
@@ -186,13 +182,28 @@ def plot_harm(result: Cleaned, *, ax: Axes | None = None, show: bool = True) -> 
         A topographic map, or bars where channels have no positions.
     """
     harm = _checked(result).harm
+    shares = 100 * np.nan_to_num(harm.taken_out_per_channel)
+    title = f"Taken out away from blinks, {harm.taken_out:.1%}"
+    most = max(10.0, shares.max())
+    return _plot_channels(result, shares, harm.ch_names, title, most, "Purples", ax, show)
+
+
+def _plot_channels(
+    result: Cleaned,
+    shares: NDArray[np.float64],
+    ch_names: list[str],
+    title: str,
+    most: float,
+    cmap: str,
+    ax: Axes | None,
+    show: bool,
+) -> Figure:
+    """Draw percentages of channels."""
     _check_axes(None if ax is None else [ax], 1)
     if ax is None:
         _, ax = plt.subplots(figsize=(4, 3.2), layout="constrained")
-    info = _info(result, harm.ch_names)
-    shares = 100 * np.nan_to_num(harm.taken_out_per_channel)
-    plot_map(ax, shares, info, "%", (0, max(10.0, shares.max())), "Purples")
-    ax.set_title(f"Taken out away from blinks, {harm.taken_out:.1%}")
+    plot_map(ax, shares, _info(result, ch_names), "%", (0, most), cmap)
+    ax.set_title(title)
     return _finish(ax, show)
 
 

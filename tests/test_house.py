@@ -9,7 +9,7 @@ import mne_otica
 ROOT = Path(mne_otica.__file__).parent
 # From the bottom to the top; modules of one line do not import each other.
 FLOORS = [
-    {"_checks", "_docs"},
+    {"_checks", "_docs", "_measures"},
     {"_recording", "solver", "datasets", "metrics", "simulation"},
     {"ica"},
     {"artifacts", "_windows", "_refits"},

@@ -1,0 +1,203 @@
+"""What the measures of benefit and harm return."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+MOST_AFFECTED = 5  # channels that a blink is judged by: those far from the eyes hardly see it
+OVER_CLEANED = 0.3  # share of the signal away from blinks; more is a component that is not one's
+
+
+@dataclass(frozen=True, eq=False)
+class RMSReduction:
+    """How much of the signal in the windows round blinks went.
+
+    Attributes
+    ----------
+    overall : float
+        1 - RMS(after) / RMS(before), pooled over channels and events.
+    interval : tuple of float
+        The 95 percent bootstrap interval of ``overall`` over events; NaN for one event.
+    per_event : ndarray, shape (n_events,)
+        The same for each event, pooled over channels.
+    per_channel : ndarray, shape (n_channels,)
+        The same for each channel, pooled over events; NaN for a flat channel.
+    rms_before, rms_after : ndarray, shape (n_channels,)
+        The RMS in the windows, in volts or in standard deviations.
+    blink_size : ndarray, shape (n_channels,)
+        RMS of the average window before cleaning: how much of the blink a channel sees.
+    average : float
+        How much of the average over events went: 1 - RMS(after) / RMS(before) of the average
+        window, measured from the 250 ms before it, at the channels of `most_affected`. Brain
+        activity that is not locked to the blinks does not count in it.
+    average_interval : tuple of float
+        The 95 percent jackknife interval of ``average`` over events; NaN for one event.
+    average_per_channel : ndarray, shape (n_channels,)
+        ``average`` of each channel.
+    ch_names : list of str
+        The channels.
+    samples : ndarray, shape (n_events,)
+        The events used, as in the first column of MNE's events.
+    n_edge, n_bad : int
+        Events left out because the edges of the recording cut their windows, or because
+        these hold spans annotated as bad.
+    """
+
+    overall: float
+    interval: tuple[float, float]
+    per_event: NDArray[np.float64]
+    per_channel: NDArray[np.float64]
+    rms_before: NDArray[np.float64]
+    rms_after: NDArray[np.float64]
+    blink_size: NDArray[np.float64]
+    average: float
+    average_interval: tuple[float, float]
+    average_per_channel: NDArray[np.float64]
+    ch_names: list[str]
+    samples: NDArray[np.int64]
+    n_edge: int
+    n_bad: int
+
+    @property
+    def n_events(self) -> int:
+        """The number of events used."""
+        return len(self.samples)
+
+    def most_affected(self, n_channels: int = MOST_AFFECTED) -> list[str]:
+        """Return the channels that see most of the blink.
+
+        Parameters
+        ----------
+        n_channels : int
+            How many.
+
+        Returns
+        -------
+        ch_names : list of str
+            The channels with the largest average blink before cleaning, largest first.
+        """
+        return [self.ch_names[k] for k in np.argsort(-self.blink_size)[:n_channels]]
+
+    def over(self, ch_names: Sequence[str]) -> float:
+        """Return the reduction pooled over some of the channels.
+
+        Parameters
+        ----------
+        ch_names : sequence of str
+            The channels.
+
+        Returns
+        -------
+        reduction : float
+            1 - RMS(after) / RMS(before).
+        """
+        picks = [self.ch_names.index(name) for name in ch_names]
+        return reduction(np.sum(self.rms_before[picks] ** 2), np.sum(self.rms_after[picks] ** 2))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as numbers and lists, for JSON.
+
+        Returns
+        -------
+        figures : dict
+            All attributes, and the reduction at the most affected channels.
+        """
+        names = self.most_affected()
+        return plain(asdict(self)) | {"most_affected": {name: self.over([name]) for name in names}}
+
+
+@dataclass(frozen=True, eq=False)
+class Preservation:
+    """What cleaning took out where there was no blink.
+
+    Attributes
+    ----------
+    taken_out : float
+        RMS(before - after) / RMS(before) away from blinks, pooled over channels: the harm.
+    taken_out_per_channel : ndarray, shape (n_channels,)
+        The same for each channel; NaN for a flat one.
+    taken_out_per_band : dict
+        The same for each frequency band.
+    sham : float | None
+        What the same procedure takes out when it is told of events that are not there; None
+        where it was not tried.
+    rms_change : float
+        RMS(after) / RMS(before) - 1 away from blinks. Losses and gains cancel in it, so it is
+        no measure of the harm.
+    correlation : float
+        Median over channels of the correlation of before and after there.
+    band_power : dict
+        The relative change of the power of each band in the stretches without blinks.
+    freqs, power_before, power_after : ndarray, shape (n_freqs,)
+        The spectra that this comes from: frequencies, and the mean power over channels.
+    rank_before, rank_after : int
+        The rank of the channels.
+    ch_names : list of str
+        The channels.
+    seconds : float
+        How much of the recording is away from blinks and bad spans.
+    margin : float
+        How far this is from the windows of blinks, in seconds.
+    """
+
+    taken_out: float
+    taken_out_per_channel: NDArray[np.float64]
+    taken_out_per_band: dict[str, float]
+    sham: float | None
+    rms_change: float
+    correlation: float
+    band_power: dict[str, float]
+    freqs: NDArray[np.float64]
+    power_before: NDArray[np.float64]
+    power_after: NDArray[np.float64]
+    rank_before: int
+    rank_after: int
+    ch_names: list[str]
+    seconds: float
+    margin: float
+
+    @property
+    def over_cleaned(self) -> bool:
+        """Whether more went than a blink component usually holds."""
+        return self.taken_out > OVER_CLEANED
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as numbers and lists, for JSON.
+
+        Returns
+        -------
+        figures : dict
+            All attributes but the spectra.
+        """
+        figures = plain(asdict(self)) | {"over_cleaned": bool(self.over_cleaned)}
+        for name in ("freqs", "power_before", "power_after"):
+            del figures[name]
+        return figures
+
+
+def rms_ratio(one: ArrayLike, other: ArrayLike) -> Any:
+    """Return the ratio of the RMS of two powers; NaN where the second is zero."""
+    one, other = np.asarray(one, float), np.asarray(other, float)
+    ratio = np.sqrt(np.divide(one, other, out=np.full(other.shape, np.nan), where=other > 0))
+    return ratio if ratio.ndim else float(ratio)
+
+
+def reduction(before: ArrayLike, after: ArrayLike) -> Any:
+    """Return 1 - RMS(after) / RMS(before) for powers; NaN where there was none."""
+    return 1 - rms_ratio(after, before)
+
+
+def plain(value: Any) -> Any:
+    """Return numbers, lists and dictionaries that JSON knows; NaN becomes None."""
+    if isinstance(value, dict):
+        return {name: plain(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not np.isfinite(value) else value
