@@ -115,7 +115,6 @@ def find_bids(
     paths = find_matching_paths(
         root,
         **{f"{name}s": _without_key(values) for name, values in entities.items()},
-        datatypes=datatypes,
         suffixes=datatypes,
         extensions=[extension for kind in datatypes for extension in _BIDS_EXTENSIONS[kind]],
         ignore_nosub=True,
@@ -127,6 +126,7 @@ def find_bids(
         Recording(path.fpath, _bids_name(path), root)
         for path in sorted(paths, key=lambda path: path.fpath)
         if path.fpath.exists()  # a name that is not BIDS is understood as another
+        and path.datatype in datatypes
         and path.extension in _BIDS_EXTENSIONS[path.datatype]
         and (path.datatype == "eeg" or path.subject not in with_eeg)
         and (path.split or "1").lstrip("0") == "1"  # MNE goes on to the other parts by itself
