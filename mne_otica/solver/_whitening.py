@@ -55,7 +55,11 @@ class Channels:
         self.correlation = covariance / n_samples / np.outer(relative_std, relative_std)
         variances, self._axes = np.linalg.eigh(self.correlation)
         self._variances = np.maximum(variances, 0)
-        kept = self._variances > MIN_RELATIVE_VARIANCE * self._variances[-1]
+        # So are directions no larger than what the rounding of large offsets adds.
+        varying = np.where(self.std > 0, self.std, np.inf)
+        rounding = np.max(np.finfo(X.dtype).eps * np.abs(self.mean) / varying)
+        least = max(MIN_RELATIVE_VARIANCE * self._variances[-1], 16 * n_channels * rounding**2)
+        kept = self._variances > least
         # Centred samples add up to zero, so the last one tells nothing new.
         rank = min(int(np.sum(kept)), max(n_samples - 1, 1))
         self.rank = rank if len(self.constant) < n_channels else 0
