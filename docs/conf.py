@@ -56,6 +56,7 @@ numpydoc_validation_checks = set(checks["numpydoc_validation"]["checks"])
 numpydoc_validation_exclude = set(checks["numpydoc_validation"]["exclude"])
 numpydoc_xref_param_type = True
 numpydoc_xref_aliases = {
+    "Annotations": "mne.Annotations",
     "Axes": "matplotlib.axes.Axes",
     "ArtifactRow": "mne_otica.artifacts.ArtifactRow",
     "ArtifactScores": "mne_otica.artifacts.ArtifactScores",
@@ -68,20 +69,32 @@ numpydoc_xref_aliases = {
     "Figure": "matplotlib.figure.Figure",
     "Generator": "numpy.random.Generator",
     "ICA": "mne.preprocessing.ICA",
+    "Info": "mne.Info",
     "Mixture": "mne_otica.simulation.Mixture",
+    "Path": "pathlib.Path",
     "Preservation": "mne_otica.evaluation.Preservation",
     "RMSReduction": "mne_otica.evaluation.RMSReduction",
     "RandomState": "numpy.random.RandomState",
     "Raw": "mne.io.Raw",
     "Report": "mne.Report",
     "SimulatedRecording": "mne_otica.simulation.SimulatedRecording",
+    "Stability": "mne_otica.trust.Stability",
     "Study": "mne_otica.study.Study",
     "ndarray": "numpy.ndarray",
 }
 # Words of a type that name no object.
 numpydoc_xref_ignore = {"array-like", "instance", "of", "or", "path-like", "sequence", "shape"}
 numpydoc_xref_ignore |= {f"n_{thing}" for thing in ("blinks", "channels", "components", "events")}
-numpydoc_xref_ignore |= {"n_of_that_kind", "n_removed", "n_times", "n_samples", "n_sources"}
+numpydoc_xref_ignore |= {
+    "Removal",
+    "n_fits",
+    "n_lengths",
+    "n_of_that_kind",
+    "n_removed",
+    "n_times",
+    "n_samples",
+    "n_sources",
+}
 
 intersphinx_mapping = inventories.write(HERE / "_build" / "inventories")
 intersphinx_timeout = 5

@@ -50,8 +50,10 @@ _NAMES = {
     "mne": [
         (f"mne.{name}", kind, "generated/$.html#$")
         for name, kind in {
+            "Annotations": "py:class",
             "Covariance": "py:class",
             "Epochs": "py:class",
+            "Info": "py:class",
             "Report": "py:class",
             "io.Raw": "py:class",
             "io.read_raw": "py:function",
