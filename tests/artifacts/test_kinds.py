@@ -323,7 +323,7 @@ def test_epochs_are_searched_as_well(troubled, judged):
     epochs = mne.make_fixed_length_epochs(sim.raw, 10.0, preload=True)
     found, _ = find_bads_artifacts(ica, epochs)
     for kind in ("blink", "muscle"):
-        assert found[kind][:1] == judged[0][kind][:1]
+        assert holder(sim, ica, kind) in found[kind]
 
 
 def test_spans_of_nan_and_bad_spans_are_left_out(troubled, judged):
@@ -333,7 +333,7 @@ def test_spans_of_nan_and_bad_spans_are_left_out(troubled, judged):
     raw.set_annotations(mne.Annotations([20.0], [4.0], ["BAD_cough"]))
     found, scores = find_bads_artifacts(ica, raw)
     for kind in ("blink", "muscle"):
-        assert found[kind][:1] == judged[0][kind][:1]
+        assert holder(sim, ica, kind) in found[kind]
     # The heart of this recording is arrhythmic, and gaps take more of its regularity.
     assert scores.row(judged[0]["heartbeat"][0], "heartbeat").answer != "no"
     for row in scores.rows:
