@@ -20,8 +20,8 @@ NO_OLD_ONES = dict(saccades=False, muscle=False, heartbeat=False, line_freq=None
 def fit(raw, n_components=None):
     """Fit an ICA on a filtered copy."""
     filtered = raw.copy().filter(1.0, 40.0, picks="eeg")
-    # As the recordings that the model was trained on
-    ica = ICA(n_components=n_components, random_state=0, fit_params=dict(refine="rotation"))
+    # As clean_raw fits, and as the recordings were fitted that the model was trained on
+    ica = ICA(n_components=n_components, random_state=0, fit_params=dict(refine=False))
     return ica.fit(filtered, picks="eeg")
 
 
