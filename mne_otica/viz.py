@@ -132,7 +132,7 @@ def plot_component(
     plot_map(axes[0], weights, info, "weight", (-most, most), "RdBu_r")
     axes[0].set_title(result.ica._ica_names[component])
     axes[1].plot(raw.times, source, color="k", linewidth=0.6)
-    at = (result.events[:, 0] - raw.first_samp) / raw.info["sfreq"]
+    at = (result.blinks.events[:, 0] - raw.first_samp) / raw.info["sfreq"]
     low = source.min() - 0.08 * np.ptp(source)
     axes[1].plot(at, np.full(len(at), low), "|", color="C3", markersize=9, label="blinks")
     axes[1].set(
@@ -407,7 +407,7 @@ def _course(result: Cleaned, component: int) -> NDArray[np.float64]:
 def _course_title(result: Cleaned, component: int) -> str:
     """Return the figures of the component that the table has, too."""
     row = next((one for one in result.scores.rows if one.component == component), None)
-    blinks = f"{len(result.events)} blinks (ticks)"
+    blinks = f"{len(result.blinks.events)} blinks (ticks)"
     return blinks if row is None else f"Excess kurtosis {row.kurtosis:.1f}, {blinks}"
 
 
