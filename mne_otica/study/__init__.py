@@ -118,7 +118,8 @@ def clean_study(
         components go.
     stability : bool
         Whether to measure how far each component can be trusted, see
-        :func:`mne_otica.stability`; the index is a column of ``components.tsv``.
+        :func:`mne_otica.stability`: the index, and in how many refits it came back, are
+        columns of ``components.tsv``, and of the summary for the components removed.
     stages : sequence of str
         The stages to do, of ``"fit"``, ``"find"``, ``"apply"`` and ``"evaluate"``.
     concatenate_runs : bool

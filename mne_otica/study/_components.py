@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from mne_otica.artifacts import BlinkScores
 
@@ -38,14 +39,13 @@ def table_text(
     scores: BlinkScores,
     exclude: Sequence[int],
     edited: dict[int, tuple[str, str]] | None = None,
-    stability: Sequence[float] | None = None,
+    stability: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the table as text; what a person has ``edited`` stands as it is."""
-    trusted = [None] * len(scores.values) if stability is None else stability
     candidates = {row.component: row for row in scores.rows}
     file = io.StringIO(newline="")
     writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-    writer.writerow([*_HEAD, *_FIGURES, "stability"])
+    writer.writerow([*_HEAD, *_FIGURES, "stability", "refits"])
     for component, score in enumerate(scores.values):
         candidate = candidates.get(component)
         status, why = "good", "n/a"
@@ -57,8 +57,16 @@ def table_text(
         figures = {} if candidate is None else asdict(candidate)
         row = [component, "ica", "Independent Component", status, why, _cell(score)]
         cells = [_cell(figures.get(name)) for name in _FIGURES]
-        writer.writerow([*row, *cells, _cell(trusted[component])])
+        writer.writerow([*row, *cells, *_trusted(stability, component)])
     return file.getvalue()
+
+
+def _trusted(stability: Mapping[str, Any] | None, component: int) -> tuple[str, str]:
+    """Return the index of a component, and in how many of the refits it came back."""
+    if stability is None:
+        return "n/a", "n/a"
+    came_back = f"{stability['n_returns'][component]} of {stability['n_fits']}"
+    return _cell(stability["index"][component]), came_back
 
 
 def reworded(path: Path, rows: dict[int, tuple[str, str]], automatic: Sequence[int]) -> str | None:

@@ -268,11 +268,10 @@ class UnitStages:
         )
         ica.save(scratch / self.path("find", ".fif").name)
         trusted = self._stability(ica)
-        index = None if trusted is None else trusted["index"]
-        automatic = table_text(found.scores, ica.exclude, None, index)
+        automatic = table_text(found.scores, ica.exclude, None, trusted)
         decided = decisions(self.table)
         edited = self._keep_edits(automatic, ica.n_components_)
-        text = table_text(found.scores, ica.exclude, edited, index)
+        text = table_text(found.scores, ica.exclude, edited, trusted)
         if edited:
             text = edited_text(text, decided)
         (scratch / self.table.name).write_text(text, encoding="utf-8", newline="\n")
@@ -298,8 +297,8 @@ class UnitStages:
             return None
         data = self._together(self._copy_to_fit)
         seed = self.parameters("fit")["random_state"]
-        trusted = trust.stability(ica, data, random_state=seed, n_jobs=1)
-        return {"index": trusted.index, "n_returns": trusted.n_returns, "summary": trusted.summary}
+        trusted = trust.stability(ica, data, random_state=seed, n_jobs=1).to_dict()
+        return {name: trusted[name] for name in ("index", "n_returns", "n_fits", "summary")}
 
     def _by_recording(self, samples: NDArray[np.int64]) -> dict[str, list[int]]:
         """Return the samples of the recordings together as events of each."""

@@ -195,6 +195,23 @@ def test_page_shows_names_as_they_are():
     assert "a &lt; b &amp; c" in text
 
 
+def test_how_far_the_components_can_be_trusted_is_in_the_tables(blinks, finished, tmp_path):
+    clean_study([blinks], tmp_path, stability=True)
+    row = summary(tmp_path)["blinks"]
+    table = tmp_path / "blinks_proc-ica_components.tsv"
+    with open(table, encoding="utf-8") as file:
+        components = list(csv.DictReader(file, delimiter="\t"))
+    removed = [one for one in components if one["status"] == "bad"]
+    assert removed
+    assert row["stability"] == min((one["stability"] for one in removed), key=float)
+    assert all(0 <= float(one["stability"]) <= 1 for one in components)
+    # The blinks of this recording are far from everything else in it.
+    assert row["refits"] == "50 of 50"
+    text = (tmp_path / "summary.html").read_text(encoding="utf-8")
+    assert "came back in 50 of 50 refits" in text
+    assert summary(finished[0])["blinks"]["refits"] == "n/a"
+
+
 # %% What is done again, and what is not
 
 
