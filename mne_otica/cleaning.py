@@ -22,7 +22,15 @@ from mne_otica._checks import (
     _validate_type,
 )
 from mne_otica._cleaned import Cleaned, KindResult
-from mne_otica._found import DEFAULT, Found, check_artifacts, find
+from mne_otica._found import (
+    DEFAULT,
+    PLURALS,
+    Decision,
+    Found,
+    check_artifacts,
+    component_names,
+    find,
+)
 from mne_otica._recording import band_pass, filtered_copy, quiet
 from mne_otica._taken import Part, Taken, take_out
 from mne_otica._windows import Pair
@@ -34,7 +42,17 @@ if TYPE_CHECKING:
     from mne import BaseEpochs
     from mne.io import BaseRaw
 
-__all__ = ["Cleaned", "clean_raw"]
+__all__ = [
+    "Cleaned",
+    "Decision",
+    "Found",
+    "KindResult",
+    "Taken",
+    "clean_raw",
+    "component_names",
+    "find",
+    "take_out",
+]
 
 _FEWEST_COMPONENTS = 4
 _BESIDE = 0.1  # s before and after a step, where the eyes rest
@@ -299,14 +317,18 @@ def _measured(
     before = filtered.get_data()
     reject = settings["reject_by_annotation"]
     pair = Pair.of_arrays(filtered, before, before - gone, range(len(before)), reject)
-    with quiet():
-        if result.how == "band":
-            return replace(result, **_band_measures(pair, kinds()[kind].removal.l_freq))
+    if result.how == "band":
+        measures = _band_measures(pair, kinds()[kind].removal.l_freq)
+    else:
         signs = None
         if kinds()[kind].removal.shape == "step" and part is not None:
             signs = _directions(part.courses[0], decision.events[:, 0] - filtered.first_samp, pair)
         sham = _sham(part, maps, filtered, settings)
-        return replace(result, **_event_measures(pair, decision.events, sham, signs))
+        measures = _event_measures(pair, decision.events, sham, signs)
+    if "harm" in measures:
+        away = f"{measures['harm'].seconds:.0f} s away from them"
+        logger.info(f"Evaluate: {len(decision.events)} {PLURALS[kind]}, and {away}.")
+    return replace(result, **measures)
 
 
 def _event_measures(
@@ -316,24 +338,25 @@ def _event_measures(
     signs: NDArray[np.float64] | None,
 ) -> dict[str, Any]:
     """Return what went at events and elsewhere; nothing where no whole event is left."""
-    try:
-        benefit = evaluation.benefit_of(pair, events, signs=signs)
-    except ValueError:  # there are none, or the edges or bad spans cut every window
-        return {}
-    harm = evaluation.harm_of(pair, events, sham=sham)
-    logger.info(f"Evaluate: {benefit.n_events} events, and {harm.seconds:.0f} s away from them.")
+    with quiet():
+        try:
+            benefit = evaluation.benefit_of(pair, events, signs=signs)
+        except ValueError:  # there are none, or the edges or bad spans cut every window
+            return {}
+        harm = evaluation.harm_of(pair, events, sham=sham)
     return dict(gone=benefit.average, benefit=benefit, harm=harm)
 
 
 def _band_measures(pair: Pair, l_freq: float) -> dict[str, Any]:
     """Return what went above a frequency, at the channels that lost most, and altogether."""
     power = [
-        np.sum(mne.filter.filter_data(x, pair.sfreq, l_freq, None) ** 2, axis=1)
+        np.sum(mne.filter.filter_data(x, pair.sfreq, l_freq, None, verbose="error") ** 2, axis=1)
         for x in (pair.before, pair.after)
     ]
     most = np.argsort(power[1] - power[0])[: evaluation.MOST_AFFECTED]
     gone = evaluation.reduction(power[0][most].sum(), power[1][most].sum())
-    return dict(gone=gone, harm=evaluation.harm_of(pair, np.zeros((0, 3), int)))
+    with quiet():
+        return dict(gone=gone, harm=evaluation.harm_of(pair, np.zeros((0, 3), int)))
 
 
 def _directions(

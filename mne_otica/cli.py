@@ -138,8 +138,8 @@ def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
         add("--random-state", type=int, default=0, metavar="SEED", help=f"the seed {default}")
     if command in ("run", "find"):
         text = (
-            "kinds of artifacts to remove: blink, eye-movement, heartbeat, muscle, electrode, or all "
-            "(default: those of which no false alarm is known)"
+            "kinds of artifacts to remove: blink, eye-movement, heartbeat, muscle, electrode, or "
+            "all (default: those of which no false alarm is known)"
         )
         add("--artifacts", nargs="+", metavar="KIND", help=text)
         text = f"most components that blinks may take {default}"

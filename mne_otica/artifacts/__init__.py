@@ -20,7 +20,7 @@ from mne_otica.artifacts._find_blinks import (
 from mne_otica.artifacts._judge import as_events
 from mne_otica.artifacts._kinds import Removal, kinds
 from mne_otica.artifacts._labels import component_rows
-from mne_otica.artifacts._scores import ArtifactRow, ArtifactScores
+from mne_otica.artifacts._scores import ArtifactRow, ArtifactScores, restored
 from mne_otica.artifacts._tables import BlinkCandidate, BlinkScores, BlinkTimes
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "find_blink_events",
     "kinds",
     "locate_blinks",
+    "restored",
     "search",
     "search_artifacts",
 ]
