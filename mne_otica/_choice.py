@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from mne_otica._checks import _validate_type
 from mne_otica._cleaned import Cleaned
 from mne_otica._found import Decision, Found
 from mne_otica._taken import Taken, put_back, take_out
@@ -56,8 +59,21 @@ def blinks_of_choice(
 
 def rechosen(result: Cleaned, components: Sequence[int], *, brief: bool = False) -> Cleaned:
     """Return what a result would be with other components; see `Cleaned.with_components`."""
+    _validate_type(components, (list, tuple, range, np.ndarray), "components", "a list of int")
+    n_components = result.ica.n_components_
+    wrong = [k for k in components if not 0 <= k < n_components]
+    if wrong:
+        raise ValueError(
+            f"components {wrong} do not exist; choose from the {n_components} fitted, 0 to "
+            f"{n_components - 1}."
+        )
+    if result.raw is None:
+        raise ValueError(
+            "This result is of epochs without their recording, which cannot be cleaned again; call "
+            "clean_epochs(epochs, raw), or mne_otica.remove_artifacts with the components chosen."
+        )
     ica = result.ica.copy()
-    ica.exclude = [int(k) for k in components]
+    ica.exclude = sorted({int(k) for k in components})
     raw = put_back(result.raw.copy(), result.ica, result.removed)
     reject = result.settings["reject_by_annotation"]
     blinks = blinks_of_choice(raw, ica, result.blinks, result.ica.exclude, reject)
@@ -70,11 +86,7 @@ def rechosen(result: Cleaned, components: Sequence[int], *, brief: bool = False)
         )
         for kind, one in result.kinds.items()
     }
-    found = Found(
-        result.scores, blinks, result.artifacts, decisions, result.status, result.verdict
-    )
+    found = Found(result.scores, blinks, result.artifacts, decisions, result.status, result.verdict)
     taken = take_out(raw, ica, decisions, result.settings)
-    chosen = conclude_choice(
-        raw, result._filtered, ica, found, taken, result.settings, brief=brief
-    )
+    chosen = conclude_choice(raw, result._filtered, ica, found, taken, result.settings, brief=brief)
     return replace(chosen, stability=result.stability)

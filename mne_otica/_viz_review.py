@@ -17,7 +17,6 @@ from mne_otica._viz_events import plot_events, plot_traces
 
 if TYPE_CHECKING:
     from matplotlib.backend_bases import MouseEvent
-    from matplotlib.figure import Figure
 
 
 @fill_doc
