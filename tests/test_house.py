@@ -9,16 +9,20 @@ import mne_otica
 ROOT = Path(mne_otica.__file__).parent
 # From the bottom to the top; modules of one line do not import each other.
 FLOORS = [
-    {"_checks", "_docs", "_measures"},
+    {"_checks", "_docs", "_measures", "_places"},
     {"_recording", "solver", "datasets", "metrics", "simulation"},
     {"ica"},
     {"artifacts", "_windows", "_refits"},
     {"evaluation", "removal", "_calibration", "_topomap"},
-    {"trust"},
+    {"trust", "_found"},
+    {"_taken"},
     {"eeglab"},
     {"_cleaned"},
     {"cleaning"},
-    {"_epochs", "_viz_stability"},
+    {"_epochs", "_viz_stability", "_glance", "_choice"},
+    {"_drawing"},
+    {"_viz_components", "_viz_events", "_viz_measures", "_html"},
+    {"_viz_review"},
     {"viz"},
     {"report"},
     {"study"},
@@ -26,7 +30,9 @@ FLOORS = [
     {"__main__"},
 ]
 # Methods that draw import what lies above them when they are called, as MNE's do.
-DRAWN = {("_cleaned", "viz"), ("_cleaned", "report"), ("trust", "viz")}
+DRAWN = {
+    (low, high) for low in ("_cleaned", "trust") for high in ("viz", "report", "_html", "_choice")
+}
 
 
 def room(module):

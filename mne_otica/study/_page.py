@@ -190,6 +190,8 @@ def _cell(row: Row, name: str) -> str:
     if value is None or value == "":
         return f'<td class="{kind} empty"></td>'
     text = f"{value} / {row['rank']}" if name == "components" else show(value)
+    if name == "removed" and row["refits"]:
+        text += f", came back in {'at least ' * (' ' in value)}{row['refits']} refits"
     return f'<td class="{kind}" data-label="{label}">{html.escape(text)}</td>'
 
 

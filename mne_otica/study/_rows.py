@@ -23,6 +23,8 @@ COLUMNS = (
     "rank",
     "components",
     "removed",
+    "stability",
+    "refits",
     "blinks",
     "benefit",
     "harm",
@@ -31,7 +33,8 @@ COLUMNS = (
     "warnings",
     "report",
 )
-_NUMBERS = "duration rank components blinks benefit harm seconds converged".split()
+_NUMBERS = "duration rank components stability blinks benefit harm seconds converged".split()
+_WORDS = "removed refits warnings report".split()
 
 
 def process(unit: Unit, out: Path, options: Options) -> list[Row]:
@@ -111,6 +114,7 @@ def _row(work: UnitStages, recording: Recording) -> Row:
     seconds = work.notes.content["seconds"]
     shared = sum(seconds.get(stage, 0) for stage in STAGES[:2]) / len(work.unit.recordings)
     own = sum(seconds.get(f"{stage} {recording.name.label}", 0) for stage in STAGES[2:])
+    removed = last.get("components", find.get("components", []))
     return {
         "recording": recording.name.label,
         "status": last.get("status") or find.get("status") or "ok",
@@ -118,9 +122,8 @@ def _row(work: UnitStages, recording: Recording) -> Row:
         "duration": last.get("seconds", fit.get("seconds")),
         "rank": fit.get("rank"),
         "components": fit.get("n_components"),
-        "removed": " ".join(
-            component_names(last.get("components", find.get("components", []))) or ["none"]
-        ),
+        "removed": " ".join(component_names(removed) or ["none"]),
+        **_trusted(find.get("stability"), removed),
         "blinks": len(last["blinks"]["samples"]) if last else _n_blinks(find, recording),
         "benefit": (last.get("benefit") or {}).get("average"),
         "harm": (last.get("harm") or {}).get("taken_out"),
@@ -128,6 +131,17 @@ def _row(work: UnitStages, recording: Recording) -> Row:
         "converged": fit.get("converged"),
         "warnings": " | ".join(dict.fromkeys(told)) or None,
         "report": report.as_posix() if last else None,
+    }
+
+
+def _trusted(stability: dict[str, Any] | None, removed: list[int]) -> Row:
+    """Return the lowest index of the components removed, and the fewest refits with them."""
+    if not stability or not removed:
+        return {"stability": None, "refits": None}
+    fewest = min(stability["n_returns"][component] for component in removed)
+    return {
+        "stability": min(stability["index"][component] for component in removed),
+        "refits": f"{fewest} of {stability['n_fits']}",
     }
 
 
@@ -185,6 +199,6 @@ def _is_row(row: Any) -> bool:
         and set(row) == set(COLUMNS)
         and row["status"] in STATUSES
         and all(isinstance(row[name], str) for name in ("recording", "message"))
-        and all(isinstance(row[name], str | None) for name in ("removed", "warnings", "report"))
+        and all(isinstance(row[name], str | None) for name in _WORDS)
         and all(isinstance(row[name], int | float | None) for name in _NUMBERS)
     )

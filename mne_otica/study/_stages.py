@@ -7,7 +7,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,17 @@ from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica import __version__, cleaning, evaluation, trust
+from mne_otica._choice import blinks_of_choice, conclude_choice
 from mne_otica._recording import filtered_copy
-from mne_otica.artifacts import BlinkCandidate, BlinkScores, BlinkTimes, blink_events, locate_blinks
+from mne_otica.artifacts import (
+    BlinkCandidate,
+    BlinkScores,
+    BlinkTimes,
+    as_events,
+    blink_events,
+    kinds,
+    restored,
+)
 from mne_otica.study import _storage as files
 from mne_otica.study._components import (
     bad_components,
@@ -37,7 +46,7 @@ if TYPE_CHECKING:
 STAGES = ("fit", "find", "apply", "evaluate")
 PARAMETERS = {
     "fit": ("n_components", "l_freq", "h_freq", "random_state", "reject_by_annotation"),
-    "find": ("max_components", "stability"),
+    "find": ("artifacts", "max_components", "stability"),
     "apply": ("removal",),
     "evaluate": (),
 }
@@ -47,11 +56,6 @@ _FILES = {
     "find": ("ica", "ica"),
     "apply": ("clean", "raw"),
     "evaluate": ("clean", "blinks"),
-}
-# Verdicts where a person chose the components, and nothing was measured
-_BY_HAND = {
-    False: "nothing removed, as the table of components was edited",
-    True: "removed components, but no whole blink was found to check the result by",
 }
 _BLINK_FACTS = ("source", "channels", "polarity", "score")
 
@@ -260,19 +264,21 @@ class UnitStages:
     def _find(self, scratch: Path) -> dict[str, Any]:
         ica = mne.preprocessing.read_ica(self.path("fit", ".fif"), verbose="error")
         raw = self._together(self._raw)
+        find_parameters = self.parameters("find")
         found = cleaning.find(
             raw,
             ica,
-            self.parameters("find")["max_components"],
+            find_parameters["artifacts"],
+            find_parameters["max_components"],
             self.parameters("fit")["reject_by_annotation"],
         )
+        removed = {kind: one.components for kind, one in found.decisions.items()}
         ica.save(scratch / self.path("find", ".fif").name)
         trusted = self._stability(ica)
-        index = None if trusted is None else trusted["index"]
-        automatic = table_text(found.scores, ica.exclude, None, index)
+        automatic = table_text(found.artifacts, found.scores, removed, None, trusted)
         decided = decisions(self.table)
         edited = self._keep_edits(automatic, ica.n_components_)
-        text = table_text(found.scores, ica.exclude, edited, index)
+        text = table_text(found.artifacts, found.scores, removed, edited, trusted)
         if edited:
             text = edited_text(text, decided)
         (scratch / self.table.name).write_text(text, encoding="utf-8", newline="\n")
@@ -289,6 +295,16 @@ class UnitStages:
             "strategy": found.scores.strategy,
             "values": found.scores.values,
             "candidates": found.scores.to_dict(),
+            "kinds": {
+                kind: {
+                    "answer": one.answer,
+                    "components": one.components,
+                    "reason": one.reason,
+                    "samples": self._by_recording(one.events[:, 0] - raw.first_samp),
+                }
+                for kind, one in found.decisions.items()
+            },
+            "artifacts": found.artifacts.stored(),
             "stability": trusted,
         }
 
@@ -298,8 +314,8 @@ class UnitStages:
             return None
         data = self._together(self._copy_to_fit)
         seed = self.parameters("fit")["random_state"]
-        trusted = trust.stability(ica, data, random_state=seed, n_jobs=1)
-        return {"index": trusted.index, "n_returns": trusted.n_returns, "summary": trusted.summary}
+        trusted = trust.stability(ica, data, random_state=seed, n_jobs=1).to_dict()
+        return {name: trusted[name] for name in ("index", "n_returns", "n_fits", "summary")}
 
     def _by_recording(self, samples: NDArray[np.int64]) -> dict[str, list[int]]:
         """Return the samples of the recordings together as events of each."""
@@ -371,12 +387,11 @@ class UnitStages:
     def _clean(self, recording: Recording, ica: ICA) -> tuple[BaseRaw, cleaning.Taken]:
         """Return the cleaned recording, and what was taken out of it."""
         if recording not in self._cleaned:
-            found = self.sidecar("find")["Results"]["components"]
             settings = self.parameters("fit") | self.parameters("apply", recording)
             cleaned = self._raw(recording).copy()
             cleaned.info["bads"] = self._bads[recording]
-            blinks = self._blinks(recording, ica)
-            taken = cleaning.take_out(cleaned, ica, blinks, settings, found)
+            decisions = self._decisions(recording, ica)
+            taken = cleaning.take_out(cleaned, ica, decisions, settings)
             self._cleaned[recording] = cleaned, taken
         return self._cleaned[recording]
 
@@ -394,7 +409,7 @@ class UnitStages:
         ica = self.fitted_ica()
         _choose(ica, exclude)
         self._cleaned.pop(recording, None)  # cleaned of other components
-        return self._result(recording, ica)
+        return self._result(recording, ica, brief=True)
 
     def fitted_ica(self) -> ICA:
         """Return the ICA as its file has it, whatever the table says."""
@@ -404,7 +419,7 @@ class UnitStages:
         """Return a recording and the copy that the ICA is fitted on, neither to be changed."""
         return self._raw(recording), self._copy_to_fit(recording)
 
-    def _result(self, recording: Recording, ica: ICA) -> cleaning.Cleaned:
+    def _result(self, recording: Recording, ica: ICA, brief: bool = False) -> cleaning.Cleaned:
         """Return what `mne_otica.clean_raw` would, with the components that the ICA excludes."""
         settings = {
             name: value
@@ -414,29 +429,40 @@ class UnitStages:
         fitted, found = self.sidecar("fit")["Results"], self.sidecar("find")["Results"]
         filtered = self._copy_to_fit(recording)
         cleaned, taken = self._clean(recording, ica)
-        by_hand = sorted(ica.exclude) != sorted(found["components"])
         settings |= {"n_components_used": fitted["n_components"]}
         settings |= {name: fitted[name] for name in ("converged", "seconds_fitted")}
         settings |= {"seconds": cleaned.n_times / cleaned.info["sfreq"]}
         here = cleaning.Found(
-            _scores(found), self._blinks(recording, ica), found["status"], found["verdict"]
+            _scores(found),
+            self._blinks(recording, ica),
+            restored(found["artifacts"], {}),
+            self._decisions(recording, ica),
+            found["status"],
+            found["verdict"],
         )
-        if by_hand:
-            here = replace(here, status="ok", verdict=_BY_HAND[bool(ica.exclude)])
-        result = cleaning.conclude(cleaned, filtered, ica, here, taken, settings)
-        if by_hand and result.benefit is not None:
-            result = replace(result, verdict=f"{result.verdict} (components chosen by hand)")
-        return result
+        return conclude_choice(cleaned, filtered, ica, here, taken, settings, brief=brief)
+
+    def _decisions(self, recording: Recording, ica: ICA) -> dict[str, cleaning.Decision]:
+        """Return what was decided about each kind, with its events in one recording."""
+        decisions = {}
+        for kind, one in self.sidecar("find")["Results"]["kinds"].items():
+            samples = np.array(one["samples"][recording.name.label], dtype=np.int64)
+            events = as_events(samples, kinds()[kind].event_id)
+            if kind == "blink":
+                events = self._blinks(recording, ica).events
+            decisions[kind] = cleaning.Decision(
+                one["answer"], one["components"], events, one["reason"]
+            )
+        return decisions
 
     def _blinks(self, recording: Recording, ica: ICA) -> BlinkTimes:
         """Return the blinks that were found, or those of the component that a person chose."""
         results = self.sidecar("find")["Results"]
-        found, by_hand = results["blinks"], sorted(ica.exclude) != sorted(results["components"])
-        if by_hand and found["source"] in ("component", "none"):
-            reject = self.parameters("fit")["reject_by_annotation"]
-            return locate_blinks(self._raw(recording), ica=ica, reject_by_annotation=reject)
+        found = results["blinks"]
         samples = np.array(found["samples"][recording.name.label], dtype=np.int64)
-        return BlinkTimes(blink_events(samples), *(found[name] for name in _BLINK_FACTS))
+        blinks = BlinkTimes(blink_events(samples), *(found[name] for name in _BLINK_FACTS))
+        reject = self.parameters("fit")["reject_by_annotation"]
+        return blinks_of_choice(self._raw(recording), ica, blinks, results["components"], reject)
 
 
 def _choose(ica: ICA, exclude: Sequence[int]) -> None:

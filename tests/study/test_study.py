@@ -15,6 +15,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mne_otica import clean_raw, clean_study
+from mne_otica.artifacts import kinds
 from mne_otica.cli import main
 from mne_otica.simulation import simulate_raw
 from mne_otica.study import _storage as files
@@ -151,9 +152,13 @@ def test_a_study_gives_what_clean_raw_gives(finished, good):
 def test_table_of_components_is_that_of_the_pipeline(finished):
     with open(finished[0] / "blinks_proc-ica_components.tsv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
-    assert list(rows[0])[:6] == [
-        *("component", "type", "description", "status", "status_description", "score")
+    assert list(rows[0])[:8] == [
+        # Of mne-bids-pipeline, then of mne-icalabel
+        *("component", "type", "description", "status", "status_description"),
+        *("annotate_method", "annotate_author", "ic_type"),
     ]
+    assert list(rows[0])[8:14] == [*kinds(), "score"]
+    assert {row["ic_type"] for row in rows if row["status"] == "bad"} == {"eye blink"}
     ica = mne.preprocessing.read_ica(finished[0] / "blinks_proc-ica_ica.fif")
     assert [int(row["component"]) for row in rows] == list(range(ica.n_components_))
     bad = [row for row in rows if row["status"] == "bad"]
@@ -193,6 +198,23 @@ def test_page_shows_names_as_they_are():
     text = page([row])
     assert "<script" not in text
     assert "a &lt; b &amp; c" in text
+
+
+def test_how_far_the_components_can_be_trusted_is_in_the_tables(blinks, finished, tmp_path):
+    clean_study([blinks], tmp_path, stability=True)
+    row = summary(tmp_path)["blinks"]
+    table = tmp_path / "blinks_proc-ica_components.tsv"
+    with open(table, encoding="utf-8") as file:
+        components = list(csv.DictReader(file, delimiter="\t"))
+    removed = [one for one in components if one["status"] == "bad"]
+    assert removed
+    assert row["stability"] == min((one["stability"] for one in removed), key=float)
+    assert all(0 <= float(one["stability"]) <= 1 for one in components)
+    # The blinks of this recording are far from everything else in it.
+    assert row["refits"] == "50 of 50"
+    text = (tmp_path / "summary.html").read_text(encoding="utf-8")
+    assert "came back in 50 of 50 refits" in text
+    assert summary(finished[0])["blinks"]["refits"] == "n/a"
 
 
 # %% What is done again, and what is not

@@ -1,0 +1,83 @@
+"""What a result says of each component and each kind of artifact, for tables and figures alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from mne_otica._cleaned import Cleaned
+    from mne_otica._measures import KindResult
+    from mne_otica.artifacts import ArtifactRow
+
+
+@dataclass(frozen=True)
+class Glance:
+    """A component: the kind of artifact it most probably holds, and what became of it."""
+
+    component: int
+    kind: str
+    label: str
+    probability: float
+    answer: str
+    reason: str
+    trust: float | None
+    removed: bool
+
+    @property
+    def name(self) -> str:
+        """The name that MNE gives it."""
+        return f"ICA{self.component:03d}"
+
+    @property
+    def chance(self) -> str:
+        """The probability as text."""
+        return "–" if np.isnan(self.probability) else f"{self.probability:.2f}"
+
+    @property
+    def told(self) -> str:
+        """What it is said to hold."""
+        return f"{self.kind} {self.chance}" if self.answer != "no" else self.label
+
+    @property
+    def trusted(self) -> str:
+        """The index of trust as text."""
+        return "–" if self.trust is None else f"{self.trust:.2f}"
+
+
+def glances(result: Cleaned) -> list[Glance]:
+    """Return what is known of every component, in their order."""
+    index = None if result.stability is None else result.stability.index
+    removed_as = {k: one.kind for one in result.kinds.values() for k in one.components}
+    shown = []
+    for k, label in enumerate(result.artifacts.labels):
+        row = _telling([row for row in result.artifacts.rows if row.component == k], removed_as)
+        shown.append(
+            Glance(
+                component=k,
+                kind=row.kind,
+                label=label,
+                probability=row.probability,
+                answer=row.answer,
+                reason=row.reason,
+                trust=None if index is None else float(index[k]),
+                removed=k in result.ica.exclude,
+            )
+        )
+    return shown
+
+
+def _telling(rows: list[ArtifactRow], removed_as: dict[int, str]) -> ArtifactRow:
+    """Return the row of the kind that a component was removed for, or of the likeliest one."""
+
+    def rank(row: ArtifactRow) -> tuple[bool, bool, float]:
+        return removed_as.get(row.component) == row.kind, row.answer != "no", row.probability
+
+    return max(rows, key=rank)
+
+
+def parts(result: Cleaned) -> list[KindResult]:
+    """Return the kinds of which something was removed and measured."""
+    return [one for one in result.kinds.values() if one.gone is not None]
