@@ -293,9 +293,7 @@ def harm_of(
         if sham is None
         else rms_ratio(np.sum((sham[0] @ sham[1][:, free]) ** 2), power[0].sum()),
         rms_change=-reduction(*power[:2].sum(axis=1)),
-        correlation=float("nan")
-        if brief
-        else _correlation(pair.before[:, free], pair.after[:, free]),
+        correlation=float("nan") if brief else _correlation(pair, free),
         band_power={
             name: rms_ratio(*(_in_band(freqs, spectra[k], band) for k in (1, 0))) ** 2 - 1
             for name, band in BANDS.items()
