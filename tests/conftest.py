@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import mne
 import numpy as np
 import pytest
-import sklearn  # noqa: F401, sets environment variables and filters when first imported
+import sklearn.decomposition  # noqa: F401, sets global state when first imported
 
 matplotlib.use("Agg")
 
