@@ -63,6 +63,11 @@ def outcomes(checkout, method):
         paths = os.pathsep.join([str(checkout), root, os.environ.get("PYTHONPATH", "")])
         environment = os.environ | {_METHOD: method, "PYTHONPATH": paths, "MPLBACKEND": "agg"}
         subprocess.run(command, cwd=checkout, env=environment, stdout=sys.stderr)
+        if not results.exists():
+            sys.exit(
+                f"pytest ran no test in {checkout}, see above; install what MNE's tests need, "
+                "the dependency group `test` of its pyproject.toml."
+            )
         cases = ElementTree.parse(results).getroot().iter("testcase")
         return {f"{case.get('classname')}::{case.get('name')}": _outcome(case) for case in cases}
 

@@ -13,7 +13,7 @@ from .eeglab import export_ica_eeglab, read_ica_eeglab
 from .evaluation import preservation, rms_reduction, verdict
 from .ica import ICA, register, unregister
 from .removal import remove_artifacts
-from .report import add_blink_report
+from .report import add_artifact_report, add_blink_report
 from .solver import OTICAConvergenceWarning, otica
 from .study import clean_study
 from .trust import stability
@@ -23,6 +23,7 @@ __version__: str
 __all__ = [
     "ICA",
     "OTICAConvergenceWarning",
+    "add_artifact_report",
     "add_blink_report",
     "annotate_artifacts",
     "clean_epochs",

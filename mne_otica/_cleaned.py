@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -115,7 +114,7 @@ class Cleaned:
         return before, before - maps_in_volts(self.ica)[picks][:, self.ica.exclude] @ self._taken
 
     # Figures and reports are drawn from this class, so their modules lie above this one, and
-    # the next two methods import them when they are called, as MNE's do.
+    # methods that draw import them when they are called, as MNE's do.
 
     @fill_doc
     def plot(self, *, show: bool = True) -> Figure:
@@ -134,6 +133,23 @@ class Cleaned:
 
         return viz.plot_cleaned(self, show=show)
 
+    @fill_doc
+    def plot_components(self, *, show: bool = True) -> Figure:
+        """Draw the maps of all components, with what each is said to hold.
+
+        Parameters
+        ----------
+        %(show)s
+
+        Returns
+        -------
+        figure : instance of Figure
+            The figure.
+        """
+        from mne_otica import viz
+
+        return viz.plot_components(self, show=show)
+
     def report(self, *, title: str | None = None) -> mne.Report:
         """Make a report of figures and a table.
 
@@ -147,10 +163,9 @@ class Cleaned:
         report : instance of Report
             The report; save it or add to it.
         """
-        from mne_otica.report import add_blink_report
+        from mne_otica.report import new_report
 
-        title = f"{self.name}: eye blinks" if title is None else title
-        return add_blink_report(mne.Report(title=title, verbose="error"), self)
+        return new_report(self, f"{self.name}: artifacts" if title is None else title)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all but the recordings and the matrices, for JSON.
@@ -294,16 +309,9 @@ class Cleaned:
         return f"<Cleaned | {self.status}: {self.verdict}>"
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
-            for name, value in self.summary()
-        )
-        return (
-            f"<p><b>{html.escape(self.status)}</b>: {html.escape(self.verdict)}</p>"
-            f"<table class='table table-sm'>{rows}</table>"
-            f"<details><summary>Candidates</summary>{self.scores._repr_html_()}</details>"
-        )
+        from mne_otica._html import head
+
+        return head(self)
 
 
 def _over_blinks(interval: tuple[float, float]) -> str:

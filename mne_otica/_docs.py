@@ -24,6 +24,9 @@ picks : str | sequence of str | sequence of int | None
     "result": """
 result : instance of Cleaned
     What :func:`mne_otica.clean_raw` returned.""",
+    "kind": """
+kind : str | None
+    The kind of artifact; None takes the first that was removed.""",
     "ax": """
 ax : instance of Axes | None
     Where to draw; None makes a figure.""",

@@ -1,18 +1,25 @@
-"""Values of channels, drawn on the head."""
+"""Values of channels on the head: one large map on axes, or many small ones as images."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import mne
 import numpy as np
 from matplotlib.patches import Circle
 from numpy.typing import NDArray
+from scipy.interpolate import RBFInterpolator
 
+from mne_otica._places import places_of
 from mne_otica.artifacts._eyes import fit_sphere
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+
+STANDARD = "at standard positions"  # said of maps whose channels have only names
+_PIXELS = 40  # on each side of a small map
+_RIM = 1.15  # radius of the ring that small maps are continued to, in radii of the head
 
 
 def plot_map(
@@ -23,41 +30,74 @@ def plot_map(
     limits: tuple[float, float],
     cmap: str,
 ) -> None:
-    """Draw values on the head, or as bars where there are no positions for that."""
-    if not _has_positions(info):
+    """Draw values on the head, or as bars where the places of channels are not known."""
+    places = places_of(info)
+    if places.info is None:
         ax.bar(info["ch_names"], values, color="0.6", edgecolor="k")
         ax.tick_params(axis="x", rotation=90, labelsize="small")
         ax.set_ylabel(label)
         ax.spines[["top", "right"]].set_visible(False)
         return
-    (x, y, z), radius = _head(info)
     image, contours = mne.viz.plot_topomap(
-        values,
-        info,
+        values[places.picks],
+        _seen_from_above(places.points),
         axes=ax,
         vlim=limits,
         cmap=cmap,
         contours=4,
-        sphere=(x, y, z, radius),
+        sphere=(0, 0, 0, 1),
         show=False,
     )
-    # MNE fills a disc that reaches beyond the head.
-    outline = Circle((x, y), radius, transform=ax.transData)
-    for artist in (image, contours):
-        artist.set_clip_path(outline)
+    clip_to_head(ax, image, contours)
     ax.figure.colorbar(image, ax=ax, shrink=0.7, label=label)
+    if places.source == "standard":
+        small = dict(fontsize="x-small", color="0.4", ha="center", va="top")
+        ax.text(0, -1.08, STANDARD, **small)
 
 
-def _head(info: mne.Info) -> tuple[NDArray[np.float64], float]:
-    """Return centre and radius of a sphere on which no electrode lies below the equator."""
-    places = np.array([ch["loc"][:3] for ch in info["chs"]])
-    centre, radius = fit_sphere(places)
-    return np.array([*centre[:2], min(centre[2], places[:, 2].min())]), radius
+def clip_to_head(ax: Axes, *artists: Artist) -> None:
+    """Let pictures end where a head of radius 1 does: MNE fills a disc that reaches beyond it."""
+    outline = Circle((0, 0), 1, transform=ax.transData)
+    for artist in artists:
+        artist.set_clip_path(outline)
 
 
-def _has_positions(info: mne.Info) -> bool:
-    """Return whether there are places to draw between; MNE refuses channels at one place."""
-    places = np.array([ch["loc"][:3] for ch in info["chs"]])
-    if len(places) < 4 or not np.isfinite(places).all():
-        return False
-    return len(np.unique(np.round(places, 4), axis=0)) == len(places)
+class SmallMaps(NamedTuple):
+    """Maps of several sets of values, each scaled to its largest.
+
+    ``images`` are squares of values from -1 to 1, row by row from the front of the head to its
+    back; the head is the largest circle in them. It is None where places are not known. ``dots``
+    are the places of the channels on a head of radius 1.
+    """
+
+    images: NDArray[np.float64] | None
+    dots: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    source: str
+
+
+def small_maps(weights: NDArray[np.float64], info: mne.Info) -> SmallMaps:
+    """Return maps of weights of shape (n_channels, n_maps)."""
+    weights = weights / np.maximum(np.abs(weights).max(axis=0), np.finfo(float).tiny)
+    places = places_of(info)
+    if places.info is None:
+        return SmallMaps(None, np.zeros((0, 2)), weights, places.source)
+    dots, values = _seen_from_above(places.points), weights[places.picks]
+    ring = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+    ring = _RIM * np.c_[np.cos(ring), np.sin(ring)]
+    nearest = np.argmin(np.linalg.norm(ring[:, np.newaxis] - dots, axis=2), axis=1)
+    interpolate = RBFInterpolator(np.r_[dots, ring], np.r_[values, values[nearest]])
+    axis = np.linspace(-1, 1, _PIXELS)
+    x, y = np.meshgrid(axis, -axis)
+    images = np.clip(interpolate(np.c_[x.ravel(), y.ravel()]), -1, 1)
+    return SmallMaps(images.T.reshape(-1, _PIXELS, _PIXELS), dots, weights, places.source)
+
+
+def _seen_from_above(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return places on a head of radius 1: from the middle, by the angle to the vertex."""
+    from_centre = points - fit_sphere(points)[0]
+    polar = np.arccos(np.clip(from_centre[:, 2] / np.linalg.norm(from_centre, axis=1), -1, 1))
+    across = np.linalg.norm(from_centre[:, :2], axis=1)
+    direction = from_centre[:, :2] / np.maximum(across, np.finfo(float).tiny)[:, np.newaxis]
+    radius = polar / max(np.pi / 2, polar.max())  # all electrodes lie on the disc
+    return radius[:, np.newaxis] * direction

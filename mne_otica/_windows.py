@@ -143,6 +143,16 @@ def whole_windows(
     return Whole(used, len(samples) - len(inside), len(inside) - len(used))
 
 
+def fullest_window(samples: NDArray[np.int64], length: int, n_times: int, margin: int) -> int:
+    """Return where a window of some length starts that has as many events as any."""
+    if not len(samples):
+        return 0
+    samples = np.sort(samples)
+    counts = np.searchsorted(samples, samples + length) - np.arange(len(samples))
+    start = int(samples[np.argmax(counts)]) - margin
+    return max(0, min(start, n_times - length))
+
+
 def free_samples(
     pair: Pair, samples: NDArray[np.int64], bounds: tuple[int, int], margin: float
 ) -> NDArray[np.bool_]:

@@ -172,8 +172,9 @@ class ICA(_Hooks, _StockICA):
     -----
     All other attributes are those of :class:`mne.preprocessing.ICA`. Components are ordered
     by the variance they explain, largest first, as MNE orders those of any method. The
-    sign of each is such that the largest weight in its map
-    (:meth:`mne.preprocessing.ICA.get_components`) is positive.
+    sign of each is such that its large deflections point up (the skewness is not negative), so
+    its map (:meth:`mne.preprocessing.ICA.get_components`) has the polarity of these deflections
+    at the electrodes.
 
     A saved file opens in MNE without this package, as an :class:`mne.preprocessing.ICA`;
     ``converged_``, ``contrast_`` and ``rank_`` are not part of it.
@@ -288,10 +289,8 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
     whitening = pca / scale[:, np.newaxis] @ ica._pre_whiten(np.eye(len(data)))
     white = project(whitening, data, channels.mean, np.float32)
     unmixing = unmix(white, random_state=rng, **ica.fit_params)
-    maps = (np.linalg.inv(unmixing.W).T * scale) @ pca  # the mixing, transposed
-    largest = np.take_along_axis(maps, np.abs(maps).argmax(axis=1)[:, np.newaxis], axis=1)
     # Up to here MNE's fit has scaled an identity.
-    ica.unmixing_matrix_[:size, :size] = np.sign(largest) * unmixing.W / scale
+    ica.unmixing_matrix_[:size, :size] = unmixing.W / scale
     ica._update_mixing_matrix()
     ica._unsorted = ica.unmixing_matrix_
     ica.n_iter_, ica.converged_ = int(unmixing.n_iter), bool(unmixing.converged)

@@ -1,27 +1,44 @@
-"""Blinks in an :class:`mne.Report`."""
+"""A result in an :class:`mne.Report`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import mne
 
-from mne_otica import viz
+from mne_otica import _html, viz
 from mne_otica._checks import _validate_flag, _validate_type
+from mne_otica._cleaned import Cleaned
 from mne_otica._docs import fill_doc
-from mne_otica.cleaning import Cleaned
+from mne_otica._glance import parts
 
-__all__ = ["add_blink_report"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-_SECTION = "Eye blinks"
+__all__ = ["add_artifact_report", "add_blink_report"]
+
+_SECTION = "Artifacts"
+# MNE's page is made for wide screens: on a phone its list of contents takes a sixth of the width,
+# and figures shrink until their text cannot be read. There the list goes, and figures scroll.
+_VIEWPORT = """document.head.insertAdjacentHTML("beforeend",
+'<meta name="viewport" content="width=device-width, initial-scale=1">');"""
+_NARROW = """@media (max-width: 36rem) {
+#toc, #top-bar .btn-group, .accordion-button .badge { display: none; }
+#content { width: 100%; margin: 70px 0 0; padding: 0; }
+#top-bar .fs-3 { font-size: 1rem !important; }
+.accordion-body { padding: .4rem; }
+#content figure { overflow-x: auto; }
+#content figure img { max-width: none; zoom: .65; }
+}"""
 
 
 @fill_doc
-def add_blink_report(
+def add_artifact_report(
     report: mne.Report, result: Cleaned, *, section: str = _SECTION, replace: bool = False
 ) -> mne.Report:
-    """Add figures and a table on the removal of blinks to a report.
+    """Add what was removed, and what that did, to a report.
 
     Parameters
     ----------
@@ -36,31 +53,47 @@ def add_blink_report(
     Returns
     -------
     report : instance of Report
-        The same report. Where nothing was removed, it has one figure: the best candidate.
+        The same report. Where nothing was removed, it has the components, the best candidate and
+        the reasons.
     """
     _validate_type(report, mne.Report, "report", "Report")
     _validate_type(result, Cleaned, "result", "Cleaned")
     _validate_type(section, str, "section")
     _validate_flag(replace, "replace")
-    options = dict(section=section, tags=("blink",), replace=replace)
-    report.add_html(result._repr_html_(), "Blinks: summary", **options)
-    for title, draw in _figures(result).items():
-        figure = draw(result, show=False)
-        report.add_figure(figure, f"Blinks: {title}", **options)
+    options = dict(section=section, tags=("artifact",), replace=replace)
+    report.add_html(_html.summary(result), "Summary", **options)
+    report.add_html(_html.components(result), "All components", **options)
+    for title, figure in _figures(result):
+        report.add_figure(figure, title, **options)
         plt.close(figure)
-    if result.stability is not None:
-        figure = viz.plot_stability(result.stability, show=False)
-        report.add_figure(figure, "Blinks: stability of the components", **options)
-        plt.close(figure)
+    report.add_html(_html.candidates(result), "Candidates", **options)
     return report
 
 
-def _figures(result: Cleaned) -> dict[str, Callable]:
-    if result.benefit is None:
-        return {"best candidate": viz.plot_component}
-    return {
-        "before and after": viz.plot_blinks,
-        "component": viz.plot_component,
-        "taken out and left in": viz.plot_removal,
-        "benefit and harm": viz.plot_benefit_and_harm,
-    }
+def new_report(result: Cleaned, title: str) -> mne.Report:
+    """Return a report of a result alone, which can be read on a phone."""
+    report = mne.Report(title=title, verbose="error")
+    report.add_custom_css(_NARROW)
+    report.add_custom_js(_VIEWPORT)
+    return add_artifact_report(report, result)
+
+
+# Its name from when there were only blinks
+add_blink_report = add_artifact_report
+
+
+def _figures(result: Cleaned) -> Iterator[tuple[str, Figure]]:
+    """Yield the figures with their titles, each drawn when it is asked for."""
+    removed = parts(result)
+    if not removed:
+        yield "Best candidate", viz.plot_component(result, show=False)
+    for part in removed:
+        name, chosen = part.kind.capitalize(), dict(kind=part.kind, show=False)
+        yield f"{name}: before and after", viz.plot_events(result, **chosen)
+        yield f"{name}: taken out and left in", viz.plot_removal(result, **chosen)
+        yield f"{name}: benefit and harm", viz.plot_benefit_and_harm(result, **chosen)
+    if removed:
+        yield "Ten seconds of the worst channel", viz.plot_traces(result, show=False)
+        yield "Spectrum away from artifacts", viz.plot_band_power(result, show=False)
+    if result.stability is not None:
+        yield "Trust in the components", viz.plot_stability(result.stability, show=False)

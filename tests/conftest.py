@@ -9,6 +9,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import mne
 import numpy as np
+import picard  # noqa: F401, draws random numbers when first imported, where Rich is installed
 import pytest
 import sklearn.decomposition  # noqa: F401, sets global state when first imported
 

@@ -14,7 +14,7 @@ import pytest
 import mne_otica
 from mne_otica import (
     ICA,
-    add_blink_report,
+    add_artifact_report,
     annotate_artifacts,
     clean_epochs,
     clean_raw,
@@ -47,12 +47,14 @@ NAN, INF = X.copy(), X.copy()
 NAN[1, 5], INF[0, 0] = np.nan, np.inf
 DRAW = {
     viz.plot_band_power: "ax",
-    viz.plot_blinks: "axes",
+    viz.plot_events: "axes",
     viz.plot_component: "axes",
     viz.plot_harm: "ax",
     viz.plot_reduction: "ax",
     viz.plot_removal: "axes",
     viz.plot_benefit_and_harm: None,
+    viz.plot_components: None,
+    viz.plot_traces: "ax",
     viz.plot_cleaned: None,
 }
 
@@ -193,7 +195,7 @@ def figures(function):
     if axes:
         call = lambda: function(cleaned(), **{axes: ["here"]})  # noqa: E731
         found.append((function, call, TypeError, "ax must be"))
-    if function not in (viz.plot_component, viz.plot_cleaned):
+    if function not in (viz.plot_component, viz.plot_components, viz.plot_cleaned):
         found.append((function, lambda: function(untouched()), ValueError, "plot_component shows"))
     return found
 
@@ -443,32 +445,55 @@ BAD = [
     ),
     (verdict, lambda: verdict(None, cleaned().harm), TypeError, "benefit must be"),
     (verdict, lambda: verdict(cleaned().benefit, 0.1), TypeError, "harm must be"),
-    (add_blink_report, lambda: add_blink_report("a", cleaned()), TypeError, "report must be"),
-    (add_blink_report, lambda: add_blink_report(report(), raw()), TypeError, "result must be"),
+    (add_artifact_report, lambda: add_artifact_report("a", cleaned()), TypeError, "report must be"),
     (
-        add_blink_report,
-        lambda: add_blink_report(report(), cleaned(), section=3),
+        add_artifact_report,
+        lambda: add_artifact_report(report(), raw()),
+        TypeError,
+        "result must be",
+    ),
+    (
+        add_artifact_report,
+        lambda: add_artifact_report(report(), cleaned(), section=3),
         TypeError,
         "section must be",
     ),
     (
-        add_blink_report,
-        lambda: add_blink_report(report(), cleaned(), replace="no"),
+        add_artifact_report,
+        lambda: add_artifact_report(report(), cleaned(), replace="no"),
         TypeError,
         "replace must be",
     ),
     *(case for function in DRAW for case in figures(function)),
     (
-        viz.plot_blinks,
-        lambda: viz.plot_blinks(cleaned(), n_channels=0),
+        viz.plot_events,
+        lambda: viz.plot_events(cleaned(), n_channels=0),
         ValueError,
         "n_channels must be .* least 1",
     ),
     (
-        viz.plot_blinks,
-        lambda: viz.plot_blinks(cleaned(), axes=list(plt.subplots(1, 2)[1])),
+        viz.plot_events,
+        lambda: viz.plot_events(cleaned(), axes=list(plt.subplots(1, 2)[1])),
         ValueError,
         "2 axes for 3 pictures",
+    ),
+    (
+        viz.plot_events,
+        lambda: viz.plot_events(cleaned(), kind="hiccup"),
+        ValueError,
+        "'kind'",
+    ),
+    (
+        viz.plot_traces,
+        lambda: viz.plot_traces(cleaned(), ch_name="XY"),
+        ValueError,
+        "'ch_name'",
+    ),
+    (
+        viz.plot_traces,
+        lambda: viz.plot_traces(cleaned(), start=-1.0),
+        ValueError,
+        "start must be",
     ),
     (
         viz.plot_component,
@@ -482,6 +507,7 @@ BAD = [
         TypeError,
         "component must be",
     ),
+    (viz.plot_stability, lambda: viz.plot_stability(cleaned()), TypeError, "stability must be"),
     (datasets.sample, lambda: datasets.sample(verbose="loud"), ValueError, "verbose"),
     (amari_index, lambda: amari_index(np.eye(3), np.eye(4)), ValueError, "must be square"),
     (amari_index, lambda: amari_index(np.eye(3), np.ones(3)), ValueError, "two-dimensional"),
@@ -558,13 +584,14 @@ DEFAULTS = {
     export_ica_eeglab: through_eeglab,
     read_ica_eeglab: through_eeglab,
     verdict: lambda: verdict(cleaned().benefit, cleaned().harm),
-    add_blink_report: lambda: add_blink_report(report(), cleaned()),
+    add_artifact_report: lambda: add_artifact_report(report(), cleaned()),
     datasets.sample: datasets.sample,
     amari_index: lambda: amari_index(X[:, :3], np.eye(3)),
     residual_dependence: lambda: residual_dependence(X, np.eye(3)),
     mixture: lambda: mixture("laplace", 3),
     simulate_raw: simulate_raw,
     **{draw: (lambda draw=draw: draw(cleaned())) for draw in DRAW},
+    viz.plot_stability: lambda: viz.plot_stability(trust(n_fits=3)),
 }
 
 
@@ -573,7 +600,8 @@ def public_functions():
     found = {ICA}
     for module in (mne_otica, datasets, metrics, simulation, viz):
         for thing in vars(module).values() if module in (datasets, metrics) else named(module):
-            inside = getattr(thing, "__module__", "").startswith(module.__name__)
+            home = "mne_otica" if hasattr(module, "__all__") else module.__name__
+            inside = getattr(thing, "__module__", "").startswith(home)
             if inspect.isfunction(thing) and inside and not thing.__name__.startswith("_"):
                 found.add(thing)
     return found

@@ -9,7 +9,7 @@ import mne_otica
 ROOT = Path(mne_otica.__file__).parent
 # From the bottom to the top; modules of one line do not import each other.
 FLOORS = [
-    {"_checks", "_docs", "_measures"},
+    {"_checks", "_docs", "_measures", "_places"},
     {"_recording", "solver", "datasets", "metrics", "simulation"},
     {"ica"},
     {"artifacts", "_windows", "_refits"},
@@ -18,7 +18,9 @@ FLOORS = [
     {"eeglab"},
     {"_cleaned"},
     {"cleaning"},
-    {"_epochs", "_viz_stability"},
+    {"_epochs", "_viz_stability", "_glance"},
+    {"_drawing"},
+    {"_viz_components", "_viz_events", "_viz_measures", "_html"},
     {"viz"},
     {"report"},
     {"study"},
@@ -26,7 +28,7 @@ FLOORS = [
     {"__main__"},
 ]
 # Methods that draw import what lies above them when they are called, as MNE's do.
-DRAWN = {("_cleaned", "viz"), ("_cleaned", "report"), ("trust", "viz")}
+DRAWN = {(low, high) for low in ("_cleaned", "trust") for high in ("viz", "report", "_html")}
 
 
 def room(module):

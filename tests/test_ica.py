@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from mne.preprocessing import ica as mne_ica
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import kurtosis, zscore
+from scipy.stats import kurtosis, skew, zscore
 
 import mne_otica
 from mne_otica import OTICAConvergenceWarning
@@ -126,9 +126,15 @@ def test_components_are_ordered_by_explained_variance(fitted):
     assert np.all(np.diff(mne_ica._ica_explained_variance(ica, raw)) <= 0)
 
 
-def test_largest_weight_of_each_map_is_positive(make_raw):
-    maps = mne_otica.ICA().fit(make_raw()[0]).get_components()
-    assert np.all(maps[np.abs(maps).argmax(axis=0), np.arange(maps.shape[1])] > 0)
+@pytest.mark.parametrize("polarity", [1, -1])
+def test_map_has_the_polarity_of_the_blinks(make_raw, polarity):
+    """Blinks point up in the component, and its map shows what they do at the electrodes."""
+    raw = make_raw()[0].apply_function(lambda data: polarity * data)
+    ica = mne_otica.ICA().fit(raw)
+    blink = np.argmax(ica.contrast_)
+    assert skew(ica.get_sources(raw).get_data()[blink]) > 1
+    weights = ica.get_components()[:, blink]
+    assert np.sign(weights[np.abs(weights).argmax()]) == polarity
 
 
 def test_contrast_belongs_to_its_component(make_raw):

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import matplotlib.pyplot as plt
@@ -6,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mne_otica import add_blink_report, clean_raw, viz
+from mne_otica import add_artifact_report, add_blink_report, clean_raw, viz
 from mne_otica.simulation import simulate_raw
 
 
@@ -22,10 +23,17 @@ def untouched():
 
 
 @pytest.fixture(scope="module")
+def named():
+    """The same blinks without positions, but with the names of a clinic."""
+    raw = simulate_raw(16, 40, 128.0, n_blinks=12, random_state=3).raw.set_montage(None)
+    return clean_raw(raw.rename_channels(lambda name: f"EEG {name}-Ref"))
+
+
+@pytest.fixture(scope="module")
 def nowhere():
-    """The same blinks without positions."""
-    raw = simulate_raw(16, 40, 128.0, n_blinks=12, random_state=3).raw
-    return clean_raw(raw.set_montage(None))
+    """The same blinks without positions or names."""
+    raw = simulate_raw(16, 40, 128.0, n_blinks=12, random_state=3).raw.set_montage(None)
+    return clean_raw(raw.rename_channels({name: f"X{k}" for k, name in enumerate(raw.ch_names)}))
 
 
 def titles(figure):
@@ -33,10 +41,11 @@ def titles(figure):
 
 
 def test_blinks_before_and_after(cleaned):
-    figure = viz.plot_blinks(cleaned, n_channels=2, show=False)
+    figure = viz.plot_events(cleaned, n_channels=2, show=False)
     names = cleaned.benefit.most_affected(2)
     for name, title in zip(names, titles(figure), strict=True):
-        assert title == f"{name}: {cleaned.benefit.over([name]):.0%} less"
+        went = cleaned.benefit.average_per_channel[cleaned.benefit.ch_names.index(name)]
+        assert title == f"{name}: {went:.0%} of the average went"
     means = [line for line in figure.axes[0].lines if line.get_label() in ("before", "after")]
     # Readable without colour.
     assert {line.get_linestyle() for line in means} == {"--", "-"}
@@ -44,25 +53,63 @@ def test_blinks_before_and_after(cleaned):
     assert before > 3 * after
 
 
-def test_component_and_its_kurtosis(cleaned, untouched):
+def test_component_with_its_course(cleaned, untouched):
     figure = viz.plot_component(cleaned, show=False)
     assert titles(figure)[0] == f"ICA{cleaned.ica.exclude[0]:03d}"
-    assert "kurtosis" in titles(figure)[1]
+    assert titles(figure)[1].startswith("blink")
     assert titles(viz.plot_component(cleaned, component=5, show=False))[0] == "ICA005"
     viz.plot_component(untouched, show=False)
 
 
-def test_reduction_is_a_map_or_bars(cleaned, nowhere):
-    ax = viz.plot_reduction(cleaned, show=False).axes[0]
-    assert not ax.patches or ax.images
+def test_all_components_at_a_glance(cleaned):
+    figure = cleaned.plot_components(show=False)
+    shown = [ax for ax in figure.axes if ax.get_label().startswith("ICA")]
+    assert len(shown) == cleaned.ica.n_components_
+    framed = [int(ax.get_label()[3:]) for ax in shown if ax.get_xlabel() == "removed"]
+    assert framed == sorted(cleaned.ica.exclude)
+
+
+def test_reduction_is_a_map_or_bars(cleaned, named, nowhere):
+    for result in (cleaned, named):
+        assert viz.plot_reduction(result, show=False).axes[0].images
     bars = viz.plot_reduction(nowhere, show=False).axes[0].patches
     assert_allclose([bar.get_height() for bar in bars], 100 * nowhere.benefit.per_channel)
+
+
+def test_maps_from_names_say_so(cleaned, named):
+    for result, told in ((cleaned, False), (named, True)):
+        ax = viz.plot_harm(result, show=False).axes[0]
+        assert ("at standard positions" in [text.get_text() for text in ax.texts]) == told
+        assert ("at standard positions" in "".join(result.report().html)) == told
+
+
+def test_no_electrode_lies_outside_the_head(named):
+    """Those of the forehead are below the equator of the sphere through all of them."""
+    ax = viz.plot_harm(named, show=False).axes[0]
+    dots = [np.array(artist.get_offsets()) for artist in ax.collections]
+    (dots,) = (places for places in dots if len(places) == 16)
+    assert np.hypot(*dots.T).max() <= 1 + 1e-9
+
+
+def test_ten_seconds_of_the_worst_channel(cleaned):
+    ax = viz.plot_traces(cleaned, show=False).axes[0]
+    assert ax.get_title() == cleaned.benefit.most_affected(1)[0]
+    start, stop = ax.get_xlim()
+    assert stop - start == pytest.approx(10)
+    times = cleaned.raw.times[cleaned.events[:, 0] - cleaned.raw.first_samp]
+
+    def inside(begin):
+        return np.sum((times >= begin) & (times <= begin + 10))
+
+    assert inside(start) == max(inside(time - 0.5) for time in times)
+    before, after = (line.get_ydata() for line in ax.lines[:2])
+    assert np.ptp(before) > 2 * np.ptp(after)
 
 
 def test_spectrum_names_the_change_of_each_band(cleaned):
     ax = viz.plot_band_power(cleaned, show=False).axes[0]
     words = [text.get_text() for text in ax.texts]
-    assert words == [f"{name}\n{v:+.0%}" for name, v in cleaned.harm.band_power.items()]
+    assert words == [f"{name}\n{v:+.1%}" for name, v in cleaned.harm.band_power.items()]
 
 
 def test_one_page(cleaned, untouched, nowhere):
@@ -72,16 +119,55 @@ def test_one_page(cleaned, untouched, nowhere):
     assert len(untouched.plot(show=False).axes) >= 2
 
 
-def test_report_has_four_figures_and_a_table(cleaned, untouched):
+def test_report_tells_of_each_component_and_each_kind(cleaned, untouched):
     report = mne.Report(verbose="error")
-    for _ in range(2):  # the second time it is replaced
-        assert add_blink_report(report, cleaned, replace=True) is report
+    for add in (add_artifact_report, add_blink_report):  # the second time it is replaced
+        assert add(report, cleaned, replace=True) is report
         text = "".join(report.html)
-        assert text.count("<figure") == 4
-        assert text.count("<table") == 2  # one is the list of candidates, folded
-        assert cleaned.verdict in text
-    assert "".join(untouched.report().html).count("<figure") == 1
+        assert text.count("<figure") == 5
+        assert text.count("Map of ICA") == cleaned.ica.n_components_
+        assert text.count("<div class='removed'>") == len(cleaned.ica.exclude)
+        assert cleaned.verdict[1:] in text
+    untouched = "".join(untouched.report().html)
+    assert untouched.count("<figure") == 1
+    assert "class='removed'" not in untouched
     assert plt.get_fignums() == []
+
+
+def test_numbers_of_tables_and_figures_are_one(cleaned):
+    """What a figure says of benefit and harm is what the summary has."""
+    text = "".join(cleaned.report().html)
+    for number in (f"{cleaned.benefit.average:.0%}", f"{cleaned.harm.taken_out:.1%}"):
+        assert f">{number}</td>" in text
+    summary = dict(cleaned.summary())
+    reduction, harm = (
+        draw(cleaned, show=False).axes[0].get_title()
+        for draw in (viz.plot_reduction, viz.plot_harm)
+    )
+    overall = reduction.split("\n")[1].split()[0]
+    assert summary["Reduction of the RMS at blinks, all channels"].startswith(overall)
+    assert summary["Taken out away from blinks"].startswith(harm.split("\n")[1])
+
+
+def test_notebook_shows_the_head_of_the_report(cleaned, untouched):
+    for result in (cleaned, untouched):
+        shown = result._repr_html_()
+        assert result.verdict[1:] in shown
+        assert "Candidates" in shown
+        assert "<script" not in shown
+    assert "ICA000" in cleaned._repr_html_() or cleaned.ica.exclude != [0]
+
+
+def test_names_of_channels_are_no_markup(cleaned):
+    told = dataclasses.replace(cleaned, verdict="<script>alert(1)</script>")
+    assert "<script>alert" not in told._repr_html_()
+
+
+def test_report_of_64_channels_is_small(tmp_path):
+    raw = simulate_raw(64, 40, 100.0, n_blinks=10, random_state=3).raw
+    result = clean_raw(raw, n_components=40)
+    result.report().save(tmp_path / "report.html", open_browser=False)
+    assert (tmp_path / "report.html").stat().st_size < 3e6
 
 
 @pytest.mark.parametrize("result", ["cleaned", "untouched"])
@@ -98,7 +184,7 @@ def test_saved_files_open_in_mne(result, request, tmp_path):
     assert_allclose(raw.get_data(), result.raw.get_data(), rtol=1e-5, atol=1e-10)
     assert mne.preprocessing.read_ica(paths["ica"]).exclude == result.ica.exclude
     assert json.loads(paths["sidecar"].read_text()) == result.to_dict()
-    assert result.verdict in paths["report"].read_text()
+    assert result.verdict[1:] in paths["report"].read_text()
     with pytest.raises(FileExistsError, match="overwrite=True"):
         result.save(tmp_path / "new")
     assert result.save(tmp_path / "new", overwrite=True) == paths

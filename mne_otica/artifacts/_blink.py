@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _GATE = 0.5  # excess kurtosis between 1 and 10 Hz; wide: even one blink a second has 1
 TOGETHER = 0.5  # share of the large deflections that have to be at the blinks of the best
+_LOCKED = 1.5  # power of the average at the blinks over all between them: never a brain's response
 _SOME_EVENTS = 6  # that are enough to tell whether they come at even intervals
 _UPSIDE_DOWN = 0.85  # what the map of the eyes counts with the opposite sign
 
@@ -314,12 +315,28 @@ def _keep_together(
             others[k] = replace(row, decision="no", reason=reason)
         elif known["coincidence"] >= TOGETHER:
             others[k] = max(row, _judged(row, known, rule.threshold), key=lambda r: r.score)
+            if others[k].decision != "blink":
+                others[k] = _locked(others[k], components, blinks, rule)
     others.sort(key=_rank)
     for k, row in enumerate(others):
         if row.decision == "blink" and k + 2 > rule.max_components:
             reason = f"max_components ({rule.max_components}) is reached"
             others[k] = replace(row, decision="no", reason=reason)
     return [first, *others]
+
+
+def _locked(
+    row: BlinkCandidate, components: Components, blinks: NDArray[np.intp], rule: Rule
+) -> BlinkCandidate:
+    """Accept a component that hardly does anything but at the blinks of another one.
+
+    Eyes that turn a little stand out in the average over blinks where single ones do not.
+    """
+    share = ev.locked(components.prepared, row.component, blinks)
+    if share < _LOCKED:
+        return row
+    reason = f"has {share:.1f} times the power at the blinks of the best, on average, as between"
+    return replace(row, score=max(row.score, rule.threshold), decision="blink", reason=reason)
 
 
 def along(components: Components, k: int, blinks: NDArray[np.intp]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import binary_dilation
+from scipy.ndimage import binary_dilation, binary_erosion, uniform_filter1d
 from scipy.signal import find_peaks, peak_widths
 from scipy.stats import kurtosis as _kurtosis
 
@@ -21,6 +21,7 @@ _NOISE = 8.0  # robust standard deviations; the highest peaks of a restless sign
 _SHARE = 0.3  # of the typical height: smaller peaks are another kind of event
 _FEWEST_PER_MINUTE = 2  # blinks of someone who hardly blinks
 _AFTERWARDS = (0.35, 0.55)  # s; a lid is back by then, and the skin has not drifted far
+_BY_CHANCE = 6.0  # over the number of blinks: the largest share that chance makes of noise
 _TOGETHER = 0.4  # s on either side of a blink in which the eyes turn and come back
 
 
@@ -271,9 +272,7 @@ def along(
     windows = _cut(band, blinks, _TOGETHER, sfreq)
     if not scale > 0 or len(windows) < 3:
         return dict(height=0.0, consistency=np.nan, coincidence=0.0)
-    near = np.zeros(band.size, bool)
-    near[blinks] = True
-    near = binary_dilation(near, iterations=int(_TOGETHER * sfreq))
+    near = _near(blinks, prepared)
     large = good & (np.abs(band) > LARGE * scale)
     chance = near[good].mean()
     share = min(near[samples].mean() if samples.any() else 0.0 for samples in (events, large))
@@ -282,3 +281,28 @@ def along(
         consistency=_consistency(windows),
         coincidence=float((share - chance) / max(1 - chance, 0.1)),
     )
+
+
+def locked(prepared: Prepared, index: int, blinks: NDArray[np.intp]) -> float:
+    """Return how far a signal is locked to the blinks of another one.
+
+    The power of its median course at the blinks over that of all it does between them; 0 where
+    so few blinks make as much by chance.
+    """
+    band = prepared.band[index]
+    windows = _cut(band, blinks, _TOGETHER, prepared.sfreq)
+    if len(windows) < 3:
+        return 0.0
+    length = windows.shape[1]
+    free = binary_erosion(prepared.good & ~_near(blinks, prepared), iterations=length // 2)
+    between = uniform_filter1d(band**2, length)[free]
+    power = np.median(between) if between.size else np.inf
+    share = np.mean(np.median(windows, axis=0) ** 2) / max(power, np.finfo(float).tiny)
+    return float(share) if share >= _BY_CHANCE / len(windows) else 0.0
+
+
+def _near(blinks: NDArray[np.intp], prepared: Prepared) -> NDArray[np.bool_]:
+    """Return which samples are near blinks."""
+    near = np.zeros(prepared.good.size, bool)
+    near[blinks] = True
+    return binary_dilation(near, iterations=int(_TOGETHER * prepared.sfreq))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-import mne
 import numpy as np
 from numpy.typing import NDArray
+
+from mne_otica._places import site_names, standard_places
 
 if TYPE_CHECKING:
     from mne import Info
@@ -79,7 +79,7 @@ def places(info: Info, ch_names: list[str]) -> NDArray[np.float64]:
         unit[known] = _on_sphere(positions[known])
         return unit
     standard = _standard()
-    parts = [_parts(name) for name in ch_names]
+    parts = [site_names(name) for name in ch_names]
     known = [len(part) == 1 and part[0] in standard for part in parts]
     return np.array(
         [
@@ -170,23 +170,10 @@ class _Site(NamedTuple):
 @cache
 def _standard() -> dict[str, _Site]:
     """Return the names of the 10-05 system."""
-    builtin = mne.channels.get_builtin_montages()
-    # MNE 1.13 renamed the montage; older versions know only the old name.
-    montage = mne.channels.make_standard_montage(
-        "colin27_1005" if "colin27_1005" in builtin else "standard_1005"
-    )
-    info = mne.create_info(montage.ch_names, 100.0, "eeg")
-    info.set_montage(montage)
-    positions = np.array([ch["loc"][:3] for ch in info["chs"]])
+    names, positions = zip(*standard_places().items(), strict=True)
+    positions = np.array(positions)
     sites = map(_Site, _fields(positions), _on_sphere(positions))
-    return dict(zip(map(str.upper, montage.ch_names), sites, strict=True))
-
-
-def _parts(name: str) -> list[str]:
-    """Return the one or two 10-05 names in a channel's name, as clinics write it."""
-    text = re.sub(r"^(EEG|POL)[\s_-]*", "", name.strip().upper()).replace(" ", "")
-    text = re.sub(r"[-_.]*(REF|LE|AVG?|AVR|CAR|A1A2|M1M2)?\.*$", "", text)
-    return re.split("[-_]", text)
+    return dict(zip(names, sites, strict=True))
 
 
 def _of_name(
@@ -194,5 +181,5 @@ def _of_name(
 ) -> NDArray[np.float64] | float:
     """Return a value of the eyes' field at a 10-05 name, else NaN."""
     standard = _standard()
-    parts = [value(standard[p].fields) if p in standard else np.nan for p in _parts(name)]
+    parts = [value(standard[p].fields) if p in standard else np.nan for p in site_names(name)]
     return parts[0] if len(parts) == 1 else parts[0] - parts[1]

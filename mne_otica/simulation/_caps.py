@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mne_otica._checks import _check_option, _validate_type
+from mne_otica._places import standard_montage
 
 # Ordered so that the first n make a sensible cap for any n: the hobbyist's eight, the
 # clinical nineteen, the usual 32, then the rest of a 64-channel cap.
@@ -42,7 +43,7 @@ def check_channels(channels: int | Sequence[str]) -> list[str]:
 @cache
 def _dense_cap() -> list[str]:
     """Return all channels of the usual cap, then those that lie farthest from the ones before."""
-    where = _montage().get_positions()["ch_pos"]
+    where = standard_montage().get_positions()["ch_pos"]
     names = list(CHANNELS)
     left = [name for name in where if name not in {*names, *_NOT_IN_A_CAP}]
     places = np.array([where[name] for name in left])
@@ -55,16 +56,9 @@ def _dense_cap() -> list[str]:
     return names
 
 
-def _montage() -> mne.channels.DigMontage:
-    builtin = mne.channels.get_builtin_montages()
-    # MNE 1.13 renamed the montage; older versions know only the old name.
-    name = "colin27_1005" if "colin27_1005" in builtin else "standard_1005"
-    return mne.channels.make_standard_montage(name)
-
-
 def make_info(names: Sequence[str], sfreq: float) -> tuple[mne.Info, mne.Info]:
     """Return the info with positions, and one with the mastoids as well."""
-    montage = _montage()
+    montage = standard_montage()
     unknown = [ch for ch in names if ch not in montage.ch_names]
     if unknown:
         raise ValueError(

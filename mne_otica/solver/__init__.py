@@ -45,7 +45,8 @@ class Unmixing:
     ----------
     W : ndarray, shape (n_components, n_components)
         The matrix, with rows of unit length, orthogonal unless refined fully. Components are
-        ordered from the least to the most Gaussian, and the largest weight of each is positive.
+        ordered from the least to the most Gaussian, and each has a skewness of at least zero:
+        its large deflections point up.
     contrast : ndarray, shape (n_components,)
         Squared Wasserstein distance of each component to the Gaussian, less what as many
         Gaussian samples would show: about zero for a component that is mere noise.
@@ -136,7 +137,8 @@ def otica(
     W : ndarray, shape (n_components, n_components)
         The unmixing of the whitened data, with rows of unit length, so that components have unit
         variance. It is orthogonal with ``refine="none"`` and ``"rotation"`` only. Components are
-        ordered from the least to the most Gaussian, and the largest weight of each is positive.
+        ordered from the least to the most Gaussian, and each has a skewness of at least zero:
+        its large deflections point up.
     Y : ndarray, shape (n_components, n_samples)
         The components, ``W @ K @ (X - mean)``, or ``W @ X`` if ``whiten=False``.
     n_iter : int
@@ -218,7 +220,7 @@ def unmix(
     rng = as_generator(random_state)
     W = _initial_rotation(w_init, len(X))
     if len(X) == 1:
-        warn("There is only one component, so there is nothing to separate; W is 1.")
+        warn("There is only one component, so there is nothing to separate.")
     started = time.perf_counter()
     bar = ProgressBar(max_iter, mesg="OT-ICA")
     on_step = partial(bar.update_with_increment_value, 1)
@@ -245,7 +247,7 @@ def unmix(
             f"(now {max_iter}), or use more data or fewer components.",
             OTICAConvergenceWarning,
         )
-    return _in_order(solution, X.shape[1])
+    return _in_order(solution, X)
 
 
 def check_options(
@@ -359,17 +361,25 @@ def _chosen_refinement(refine: bool | str, X: NDArray) -> str:
     return "full" if error < MAX_ROUNDING else "rotation"
 
 
-def _in_order(solution: Solution, n_samples: int) -> Unmixing:
-    """Order the components by contrast and fix their signs."""
+def _in_order(solution: Solution, X: NDArray) -> Unmixing:
+    """Order the components by contrast and let their large deflections point up."""
+    n_samples = X.shape[1]
     order = np.argsort(solution.correlation, kind="stable")
     W = solution.W[order]
-    largest = np.take_along_axis(W, np.abs(W).argmax(axis=1)[:, np.newaxis], axis=1)
+    up = np.where(_third_moments(W, X) < 0, -1.0, 1.0)
     power = 1 + np.mean(gaussian_targets(n_samples) ** 2)
     return Unmixing(
-        W=W * np.sign(largest),
+        W=W * up[:, np.newaxis],
         contrast=power - 2 * solution.correlation[order] - gaussian_floor(n_samples),
         n_iter=solution.n_iter,
         n_evaluations=solution.n_evaluations,
         step=solution.step,
         converged=solution.converged,
     )
+
+
+def _third_moments(W: NDArray[np.float64], X: NDArray) -> NDArray[np.float64]:
+    """Return the third central moment of each component."""
+    mean = (W @ X.mean(axis=1, dtype=np.float64))[:, np.newaxis]
+    cubes = (np.sum((W @ X[:, chunk] - mean) ** 3, axis=1) for chunk in chunks(X))
+    return sum(cubes) / X.shape[1]

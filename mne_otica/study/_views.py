@@ -12,9 +12,9 @@ import mne
 import numpy as np
 from numpy.typing import NDArray
 from scipy import signal
-from scipy.interpolate import RBFInterpolator
 
-from mne_otica.artifacts._eyes import fit_sphere
+from mne_otica._topomap import small_maps
+from mne_otica._windows import fullest_window
 from mne_otica.ica import unmixing_in_volts
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from mne_otica.study._inputs import Recording
     from mne_otica.study._stages import UnitStages
 
-_PIXELS = 40  # on each side of a map
-_RIM = 1.15  # radius of the ring that maps are continued to, in radii of the head
-_FEWEST_PLACES = 4
 _BINS = 500  # of a drawn line; each has its lowest and its highest sample
 WINDOW = 10.0  # s of a channel that are shown before and after
 _HALF = 0.5  # s on either side of an event
@@ -42,65 +39,14 @@ def topographies(ica: ICA) -> dict[str, Any]:
     A map is a square of bytes from -100 to 100, row by row from the front of the head to its
     back; the head is the largest circle in it.
     """
-    weights = ica.get_components()
-    weights = weights / np.maximum(np.abs(weights).max(axis=0), np.finfo(float).tiny)
-    places, source = _places(ica.info)
-    known = np.isfinite(places).all(axis=1)
-    shown = {"source": source, "pixels": _PIXELS, "weights": np.round(weights.T, 3).tolist()}
-    if source == "none":
-        return shown | {"maps": None, "places": None}
-    ring = np.linspace(0, 2 * np.pi, 24, endpoint=False)
-    ring = _RIM * np.c_[np.cos(ring), np.sin(ring)]
-    nearest = np.argmin(np.linalg.norm(ring[:, np.newaxis] - places[known], axis=2), axis=1)
-    inside, values = places[known], weights[known]
-    interpolate = RBFInterpolator(np.r_[inside, ring], np.r_[values, values[nearest]])
-    axis = np.linspace(-1, 1, _PIXELS)
-    x, y = np.meshgrid(axis, -axis)
-    maps = interpolate(np.c_[x.ravel(), y.ravel()])
-    maps = np.round(100 * np.clip(maps, -1, 1)).astype(np.int8)
-    encoded = [base64.b64encode(one.tobytes()).decode() for one in maps.T]
-    dots = np.round(inside, 3).tolist()
-    return shown | {"maps": encoded, "places": dots}
-
-
-def _places(info: mne.Info) -> tuple[NDArray[np.float64], str]:
-    """Return the channels' places on a head of radius 1 seen from above, NaN if unknown.
-
-    Also return where they come from: ``"positions"``, ``"standard"`` for those that the
-    names have in the 10-05 system, or ``"none"``.
-    """
-    points, source = _points(info), "positions"
-    if not _usable(points):
-        points, source = _points(_at_standard_positions(info["ch_names"])), "standard"
-    known = np.isfinite(points).all(axis=1)
-    if not _usable(points):
-        return np.full((len(points), 2), np.nan), "none"
-    from_centre = points - fit_sphere(points[known])[0]
-    polar = np.arccos(np.clip(from_centre[:, 2] / np.linalg.norm(from_centre, axis=1), -1, 1))
-    across = np.linalg.norm(from_centre[:, :2], axis=1)
-    direction = from_centre[:, :2] / np.maximum(across, np.finfo(float).tiny)[:, np.newaxis]
-    radius = polar / max(np.pi / 2, np.nanmax(polar))  # all electrodes lie on the disc
-    return radius[:, np.newaxis] * direction, source
-
-
-def _points(info: mne.Info) -> NDArray[np.float64]:
-    return np.array([channel["loc"][:3] for channel in info["chs"]], dtype=float)
-
-
-def _at_standard_positions(names: list[str]) -> mne.Info:
-    """Return channels at the places that their names have in the 10-05 system, if any."""
-    builtin = mne.channels.get_builtin_montages()
-    # MNE 1.13 renamed the montage; older versions know only the old name.
-    montage = "colin27_1005" if "colin27_1005" in builtin else "standard_1005"
-    info = mne.create_info(names, 100.0, "eeg")
-    return info.set_montage(montage, match_case=False, on_missing="ignore", verbose="error")
-
-
-def _usable(points: NDArray[np.float64]) -> bool:
-    """Return whether there are enough places, no two of them one."""
-    known = points[np.isfinite(points).all(axis=1)]
-    distinct = len(np.unique(np.round(known, 4), axis=0))
-    return len(known) >= _FEWEST_PLACES and distinct == len(known)
+    maps = small_maps(ica.get_components(), ica.info)
+    shown = {"source": maps.source, "weights": np.round(maps.weights.T, 3).tolist()}
+    if maps.images is None:
+        return shown | {"pixels": 0, "maps": None, "places": None}
+    images = np.round(100 * maps.images).astype(np.int8)
+    encoded = [base64.b64encode(one.tobytes()).decode() for one in images]
+    dots = np.round(maps.dots, 3).tolist()
+    return shown | {"pixels": images.shape[1], "maps": encoded, "places": dots}
 
 
 def thinned(values: NDArray[np.float64], decimals: int = 2) -> list[float]:
@@ -159,8 +105,10 @@ class Opened:
         before, after = (_MICRO * one[0] for one in result.before_and_after([name]))
         events = result.events[:, 0] - self.filtered.first_samp
         length = min(int(WINDOW * sfreq), n_times)
-        first = self._fullest(events, length) if start is None else int(start * sfreq)
-        first = max(0, min(first, n_times - length))
+        if start is None:
+            first = fullest_window(events, length, n_times, int(_HALF * sfreq))
+        else:
+            first = max(0, min(int(start * sfreq), n_times - length))
         facts = result.to_dict()
         benefit, harm = facts["benefit"] or {}, facts["harm"] or {}
         return {
@@ -193,15 +141,6 @@ class Opened:
         for other in list(self._results)[:-_REMEMBERED]:
             del self._results[other]
         return result
-
-    def _fullest(self, events: NDArray[np.int64], length: int) -> int:
-        """Return where a window of some length starts that has as many events as any."""
-        if not len(events):
-            return 0
-        events = np.sort(events)
-        counts = np.searchsorted(events, events + length) - np.arange(len(events))
-        margin = int(_HALF * self.filtered.info["sfreq"])
-        return int(events[np.argmax(counts)]) - margin
 
     def _average(
         self, events: NDArray[np.int64], before: NDArray[np.float64], after: NDArray[np.float64]

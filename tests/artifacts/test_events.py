@@ -100,6 +100,22 @@ def test_what_moves_along_with_blinks_is_told_from_what_does_not():
     assert blinking["coincidence"] < 0.5
 
 
+def test_what_is_locked_to_blinks_is_told_from_chance_where_single_blinks_do_not_show_it():
+    lid = 20 * pulse(0.11, 0.22)
+    blinks = recording(lid, TIMES)
+    # No higher than noise at any one blink; and as high, but at other times.
+    turns = recording(4 * np.gradient(pulse(0.2, 0.3)) * 25, TIMES + 0.05, seed=1)
+    other = recording(lid, (TIMES + 40) % (DURATION - 6) + 3, seed=2)
+    noise = [recording(np.zeros(500), TIMES, seed=seed) for seed in range(3, 33)]
+    prepared = prepare(np.array([blinks, turns, other, *noise]), SFREQ)
+    at = np.round(ev.evidence(prepared, 0).peaks).astype(int)
+    assert ev.along(prepared, 1, at, at)["height"] < 5
+    assert ev.locked(prepared, 1, at) > 1.5
+    assert all(ev.locked(prepared, k, at) < 0.75 for k in range(2, len(prepared.band)))
+    # Three blinks tell less: what noise has there by chance is not believed.
+    assert not any(ev.locked(prepared, k, at[:3]) for k in range(3, len(prepared.band)))
+
+
 def test_eyes_that_turn_explain_their_map_and_a_lobe_does_not():
     names = "Fp1 Fp2 F7 F3 Fz F4 F8 T7 C3 Cz C4 T8 P7 P3 Pz P4 P8 O1 O2".split()
     info = mne.create_info([f"EEG {name}-Ref" for name in names], 100.0, "eeg")

@@ -112,7 +112,8 @@ def check_unmixing(X, found, refine="auto"):
         assert_allclose(W @ W.T, np.eye(n_components), atol=1e-10)
     else:
         assert np.linalg.matrix_rank(W) == n_components
-    assert np.all(np.take_along_axis(W, np.abs(W).argmax(1)[:, np.newaxis], 1) > 0)
+    # The sign is that of the skewness, up to the rounding that the variances have, too.
+    assert np.all(np.mean(Y**3, axis=1) >= -3e-3 * np.mean(np.abs(Y) ** 3, axis=1))
 
 
 @settings(max_examples=880)

@@ -1,0 +1,105 @@
+"""What the figures share: line styles, checks of what is passed, windows cut from recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.pyplot as plt
+import mne
+import numpy as np
+from mne.viz.utils import plt_show
+from numpy.typing import NDArray
+
+from mne_otica._checks import _check_option, _validate_type
+from mne_otica._cleaned import Cleaned
+from mne_otica._glance import Part, parts
+from mne_otica.ica import unmixing_in_volts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Line styles tell before and after apart where colours do not.
+BEFORE = dict(color="0.45", linestyle="--", linewidth=1.5)
+AFTER = dict(color="C0", linestyle="-", linewidth=1.5)
+EVENT = dict(color="C3", marker="|", linestyle="none", markersize=9)
+_HALF = 0.5  # seconds on either side of an event that are drawn
+
+
+def checked_part(result: Cleaned, kind: str | None = None) -> Part:
+    """Return a kind that was removed, the first if none is named, or raise."""
+    _validate_type(result, Cleaned, "result", "Cleaned")
+    removed = {part.kind: part for part in parts(result)}
+    if not removed:
+        raise ValueError(
+            f"Nothing was removed ({result.verdict}), so there is no before and after to draw; "
+            "plot_component shows the best candidate."
+        )
+    if kind is None:
+        return next(iter(removed.values()))
+    _check_option("kind", kind, tuple(removed))
+    return removed[kind]
+
+
+def check_axes(axes: list[Axes] | None, n_axes: int) -> None:
+    """Raise unless these are as many axes as there is to draw, or none are given."""
+    if axes is None:
+        return
+    _validate_type(axes, (list, tuple, np.ndarray), "axes", "a list of Axes")
+    for ax in axes:
+        _validate_type(ax, plt.Axes, "ax", "Axes")
+    if len(axes) != n_axes:
+        raise ValueError(f"There are {len(axes)} axes for {n_axes} pictures; pass one for each.")
+
+
+def before_and_after(
+    result: Cleaned, name: str
+) -> Iterator[tuple[NDArray[np.float64], dict[str, Any], str]]:
+    """Yield a channel in the band of the fit, before and after, with line style and label."""
+    before, after = result.before_and_after([name])
+    yield before[0], BEFORE, "before"
+    yield after[0], AFTER, "after"
+
+
+def course(result: Cleaned, component: int) -> NDArray[np.float64]:
+    """Return the time course of a component in the band of the fit."""
+    return unmixing_in_volts(result.ica)[component] @ result._filtered.get_data()
+
+
+def info_of(result: Cleaned, names: list[str]) -> mne.Info:
+    """Return the info of some channels."""
+    info = result._filtered.info
+    return mne.pick_info(info, [info.ch_names.index(name) for name in names])
+
+
+def event_times(result: Cleaned, part: Part) -> NDArray[np.float64]:
+    """Return when a kind of artifact happens, in seconds from the start."""
+    raw = result._filtered
+    return (part.events[:, 0] - raw.first_samp) / raw.info["sfreq"]
+
+
+def cut(
+    result: Cleaned, data: NDArray[np.float64], samples: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the times and the windows round events that lie inside the recording, in µV."""
+    raw = result._filtered
+    sfreq = raw.info["sfreq"]
+    half = int(_HALF * sfreq)
+    padded = np.pad(1e6 * data, half, constant_values=np.nan)
+    windows = np.array([padded[k : k + 2 * half + 1] for k in samples - raw.first_samp])
+    keep = np.isfinite(windows).all(axis=1)
+    times = np.arange(-half, half + 1) / sfreq
+    # Where the edges cut all of them, gaps in the lines are better than no lines.
+    return times, windows[keep] if keep.any() else windows
+
+
+def bare(ax: Axes) -> None:
+    """Take away the lines of the frame that say nothing."""
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def finish(ax: Axes, show: bool) -> Figure:
+    """Show the figure of the axes if asked to, and return it."""
+    plt_show(show)
+    return ax.get_figure()

@@ -1,0 +1,208 @@
+"""Figures of artifacts as they happen: before and after, taken out and left in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from mne_otica._checks import _check_option, _validate_number, _validate_type
+from mne_otica._cleaned import Cleaned
+from mne_otica._docs import fill_doc
+from mne_otica._drawing import (
+    EVENT,
+    bare,
+    before_and_after,
+    check_axes,
+    checked_part,
+    course,
+    cut,
+    event_times,
+    finish,
+)
+from mne_otica._glance import parts
+from mne_otica._windows import fullest_window
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MARGIN = 0.5  # s that are drawn before the first event
+_MOST_LINES = 30  # events drawn one by one
+_PARTS = {
+    "component": dict(color="0.3", linestyle="-", linewidth=0.8),
+    "taken out": dict(color="C3", linestyle="--", linewidth=1.8),
+    "stayed": dict(color="C0", linestyle="-", linewidth=1.5),
+}
+
+
+@fill_doc
+def plot_events(
+    result: Cleaned,
+    *,
+    kind: str | None = None,
+    n_channels: int = 3,
+    axes: list[Axes] | None = None,
+    show: bool = True,
+) -> Figure:
+    """Draw a kind of artifact before and after at the channels that see it most.
+
+    Parameters
+    ----------
+    %(result)s
+    %(kind)s
+    n_channels : int
+        How many channels.
+    axes : list of Axes | None
+        One per channel; None makes a figure.
+    %(show)s
+
+    Returns
+    -------
+    figure : instance of Figure
+        The figure: thin lines are events, thick lines their mean.
+    """
+    part = checked_part(result, kind)
+    _validate_type(n_channels, "int-like", "n_channels")
+    _validate_number(n_channels, "n_channels", at_least=1)
+    benefit = part.benefit
+    names = benefit.most_affected(n_channels)
+    check_axes(axes, len(names))
+    if axes is None:
+        # MNE's report shears figures whose width is no whole number of pixels.
+        grid = dict(sharey=True, layout="constrained", squeeze=False)
+        _, axes = plt.subplots(1, len(names), figsize=(10, 3), **grid)
+        axes = list(axes[0])
+    for name, ax in zip(names, axes, strict=True):
+        for data, style, label in before_and_after(result, name):
+            times, windows = cut(result, data, benefit.samples)
+            ax.plot(times, windows[:_MOST_LINES].T, **(style | dict(linewidth=0.5, alpha=0.4)))
+            ax.plot(times, windows.mean(axis=0), label=label, **(style | dict(linewidth=2.5)))
+        ax.axvspan(-0.25, 0.25, color="0.93", zorder=0)
+        went = benefit.average_per_channel[benefit.ch_names.index(name)]
+        ax.set(title=f"{name}: {went:.0%} of the average went")
+        ax.set_xlabel(f"Time from {part.kind} (s)")
+        bare(ax)
+    axes[0].set_ylabel("EEG (µV)")
+    axes[0].legend(frameon=False, loc="best")
+    return finish(axes[0], show)
+
+
+@fill_doc
+def plot_removal(
+    result: Cleaned,
+    *,
+    kind: str | None = None,
+    axes: list[Axes] | None = None,
+    show: bool = True,
+) -> Figure:
+    """Draw what was taken out of the component of a kind of artifact, and what stayed.
+
+    Parameters
+    ----------
+    %(result)s
+    %(kind)s
+    axes : list of Axes | None
+        Two, for one event and for the average; None makes a figure.
+    %(show)s
+
+    Returns
+    -------
+    figure : instance of Figure
+        The course of the first component of that kind round an event of median size, and its
+        average over events, with the part taken out and the part that stayed.
+    """
+    part = checked_part(result, kind)
+    check_axes(axes, 2)
+    if axes is None:
+        _, axes = plt.subplots(1, 2, figsize=(10, 3), sharey=True, layout="constrained")
+    component = part.components[0]
+    whole, taken = course(result, component), result._taken[result.ica.exclude.index(component)]
+    pieces = {"component": whole, "taken out": taken, "stayed": whole - taken}
+    windows = {}
+    for name, piece in pieces.items():
+        times, windows[name] = cut(result, 1e-6 * piece, part.benefit.samples)
+    heights = np.nanmax(np.abs(windows["taken out"]), axis=1)
+    median = int(np.argsort(heights)[len(heights) // 2])
+    for name, style in _PARTS.items():
+        axes[0].plot(times, windows[name][median], label=name, **style)
+        axes[1].plot(times, np.nanmean(windows[name], axis=0), **style)
+    axes[0].set(title=f"One {part.kind}", ylabel=f"{result.ica._ica_names[component]} (a.u.)")
+    axes[1].set(title=f"Average of {len(heights)}")
+    for ax in axes:
+        ax.set_xlabel(f"Time from {part.kind} (s)")
+        bare(ax)
+    axes[0].legend(frameon=False, loc="best")
+    return finish(axes[0], show)
+
+
+@fill_doc
+def plot_traces(
+    result: Cleaned,
+    *,
+    ch_name: str | None = None,
+    start: float | None = None,
+    duration: float = 10.0,
+    ax: Axes | None = None,
+    show: bool = True,
+) -> Figure:
+    """Draw some seconds of a channel before and after.
+
+    Parameters
+    ----------
+    %(result)s
+    ch_name : str | None
+        The channel; None takes the one that saw most of the artifacts.
+    start : float | None
+        Where to begin, in seconds from the start of the recording; None takes the seconds in
+        which most happens.
+    duration : float
+        How many seconds to draw.
+    %(ax)s
+    %(show)s
+
+    Returns
+    -------
+    figure : instance of Figure
+        The figure; ticks are the events that were removed.
+    """
+    checked_part(result)
+    raw = result._filtered
+    ch_name = _worst_channel(result) if ch_name is None else ch_name
+    _check_option("ch_name", ch_name, tuple(raw.ch_names))
+    _validate_number(duration, "duration", at_least=0.1)
+    start = _fullest(result, duration) if start is None else start
+    _validate_number(start, "start", at_least=0)
+    check_axes(None if ax is None else [ax], 1)
+    if ax is None:
+        _, ax = plt.subplots(figsize=(10, 2.8), layout="constrained")
+    shown = (raw.times >= start) & (raw.times <= start + duration)
+    for data, style, label in before_and_after(result, ch_name):
+        ax.plot(raw.times[shown], 1e6 * data[shown], label=label, **(style | dict(linewidth=1.0)))
+    low = ax.get_ylim()[0]
+    for k, part in enumerate(parts(result)):
+        times = event_times(result, part)
+        times = times[(times >= start) & (times <= start + duration)]
+        style = EVENT | dict(color=f"C{3 + k}", label=part.kind)
+        ax.plot(times, np.full(len(times), low), **style)
+    ax.set(title=ch_name, xlabel="Time (s)", ylabel="EEG (µV)", xlim=(start, start + duration))
+    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.1, 1.0), ncols=4)
+    bare(ax)
+    return finish(ax, show)
+
+
+def _worst_channel(result: Cleaned) -> str:
+    """Return the channel whose average artifact was the largest, of any kind."""
+    each = [part.benefit for part in parts(result)]
+    worst = max(each, key=lambda benefit: benefit.blink_size.max())
+    return worst.most_affected(1)[0]
+
+
+def _fullest(result: Cleaned, duration: float) -> float:
+    """Return where the seconds begin that have as many events as any."""
+    raw = result._filtered
+    sfreq = raw.info["sfreq"]
+    samples = np.concatenate([part.events[:, 0] for part in parts(result)]) - raw.first_samp
+    length = min(int(duration * sfreq), raw.n_times)
+    return fullest_window(samples, length, raw.n_times, int(_MARGIN * sfreq)) / sfreq

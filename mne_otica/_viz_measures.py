@@ -1,0 +1,156 @@
+"""Figures of benefit and harm: per channel on the head, and by frequency."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import numpy as np
+from mne.viz.utils import plt_show
+from numpy.typing import NDArray
+
+from mne_otica import evaluation
+from mne_otica._cleaned import Cleaned
+from mne_otica._docs import fill_doc
+from mne_otica._drawing import AFTER, BEFORE, bare, check_axes, checked_part, finish, info_of
+from mne_otica._topomap import plot_map
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@fill_doc
+def plot_reduction(
+    result: Cleaned, *, kind: str | None = None, ax: Axes | None = None, show: bool = True
+) -> Figure:
+    """Draw how much of the signal round artifacts went, per channel.
+
+    Parameters
+    ----------
+    %(result)s
+    %(kind)s
+    %(ax)s
+    %(show)s
+
+    Returns
+    -------
+    figure : instance of Figure
+        A topographic map, or bars where the places of channels are not known.
+    """
+    part = checked_part(result, kind)
+    shares = 100 * np.nan_to_num(part.benefit.per_channel)
+    title = f"Benefit: RMS at {part.kind}s\n{part.benefit.overall:.0%} less"
+    return _plot_channels(result, shares, part.benefit.ch_names, title, 100.0, "Reds", ax, show)
+
+
+@fill_doc
+def plot_harm(
+    result: Cleaned, *, kind: str | None = None, ax: Axes | None = None, show: bool = True
+) -> Figure:
+    """Draw how much of the signal away from artifacts was taken out, per channel.
+
+    Parameters
+    ----------
+    %(result)s
+    %(kind)s
+    %(ax)s
+    %(show)s
+
+    Returns
+    -------
+    figure : instance of Figure
+        A topographic map, or bars where the places of channels are not known.
+    """
+    part = checked_part(result, kind)
+    shares = 100 * np.nan_to_num(part.harm.taken_out_per_channel)
+    title = f"Harm: taken out away from {part.kind}s\n{part.harm.taken_out:.1%}"
+    most = max(10.0, shares.max())
+    return _plot_channels(result, shares, part.harm.ch_names, title, most, "Purples", ax, show)
+
+
+def _plot_channels(
+    result: Cleaned,
+    shares: NDArray[np.float64],
+    ch_names: list[str],
+    title: str,
+    most: float,
+    cmap: str,
+    ax: Axes | None,
+    show: bool,
+) -> Figure:
+    """Draw percentages of channels."""
+    check_axes(None if ax is None else [ax], 1)
+    if ax is None:
+        _, ax = plt.subplots(figsize=(4, 3.4), layout="constrained")
+    plot_map(ax, shares, info_of(result, ch_names), "%", (0, most), cmap)
+    ax.set_title(title, fontsize="medium")
+    return finish(ax, show)
+
+
+@fill_doc
+def plot_band_power(result: Cleaned, *, ax: Axes | None = None, show: bool = True) -> Figure:
+    """Draw the spectrum away from artifacts before and after.
+
+    Parameters
+    ----------
+    %(result)s
+    %(ax)s
+    %(show)s
+
+    Returns
+    -------
+    figure : instance of Figure
+        The mean over channels, with the change of each band.
+    """
+    checked_part(result)
+    harm = result.harm
+    check_axes(None if ax is None else [ax], 1)
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+    shown = (harm.freqs >= 1) & (harm.freqs <= evaluation.BANDS["gamma"][1])
+    for power, style, label in (
+        (harm.power_before, BEFORE, "before"),
+        (harm.power_after, AFTER, "after"),
+    ):
+        ax.semilogy(harm.freqs[shown], 1e12 * power[shown], label=label, **style)
+    for name, (low, high) in evaluation.BANDS.items():
+        ax.axvline(low, color="0.85", linewidth=0.8, zorder=0)
+        ax.text(
+            np.sqrt(low * high),
+            1.0,
+            f"{name}\n{harm.band_power[name]:+.1%}",
+            ha="center",
+            va="bottom",
+            fontsize="small",
+            transform=ax.get_xaxis_transform(),
+        )
+    ax.set_xscale("log")
+    ax.set_xticks([1, 4, 8, 13, 30, 45], ["1", "4", "8", "13", "30", "45"])
+    ax.minorticks_off()
+    ax.set(xlabel="Frequency (Hz)", ylabel="Power away from artifacts (µV²/Hz)")
+    bare(ax)
+    ax.legend(frameon=False, loc="lower left")
+    return finish(ax, show)
+
+
+@fill_doc
+def plot_benefit_and_harm(result: Cleaned, *, kind: str | None = None, show: bool = True) -> Figure:
+    """Draw the reduction and the harm per channel.
+
+    Parameters
+    ----------
+    %(result)s
+    %(kind)s
+    %(show)s
+
+    Returns
+    -------
+    figure : instance of Figure
+        The figure.
+    """
+    figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
+    plot_reduction(result, kind=kind, ax=axes[0], show=False)
+    plot_harm(result, kind=kind, ax=axes[1], show=False)
+    plt_show(show)
+    return figure
