@@ -43,13 +43,14 @@ def features(
     matches, map_matches : ndarray, shape (n_fits, n_components)
         Correlations of the components and of their maps with those of the refits.
     longer : float
-        By which factor the recording is longer than the refits. The square of the sine
+        By which factor the recording is longer than the refits. The square of the tangent
         between an estimate and what it estimates falls as one over the length.
     """
     values = {}
     for name, correlations in (("component", matches), ("map", map_matches)):
-        error = np.maximum((1 - correlations**2) / longer, SMALLEST_ERROR)
-        values[name] = -np.log(error).mean(axis=0)
+        shared = np.minimum(correlations**2, 1)
+        error = (1 - shared) / (1 + (longer - 1) * shared)
+        values[name] = -np.log(np.maximum(error, SMALLEST_ERROR)).mean(axis=0)
     return values
 
 
