@@ -1,8 +1,8 @@
-"""Eye-blink removal for MNE-Python with ICA by optimal transport."""
+"""Artifact removal from EEG for MNE-Python, with ICA by optimal transport."""
 
 import lazy_loader
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 # The public names are in __init__.pyi. Each is imported when it is first used, as in MNE, so
 # that no one waits for the figures who does not draw.

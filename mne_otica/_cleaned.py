@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from mne_otica._docs import fill_doc
 from mne_otica._recording import quiet
-from mne_otica.artifacts import BlinkScores, BlinkTimes
-from mne_otica.evaluation import Preservation, RMSReduction, plain
+from mne_otica.artifacts import ArtifactScores, BlinkScores, BlinkTimes
+from mne_otica.evaluation import KindResult, Preservation, RMSReduction, plain
 from mne_otica.ica import ICA, maps_in_volts
 from mne_otica.trust import Stability
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Cleaned:
-    """A recording without blinks, and all that is known about how it came to be.
+    """A recording without artifacts, and all that is known about how it came to be.
 
     Attributes
     ----------
@@ -38,18 +38,28 @@ class Cleaned:
     ica : instance of ICA
         The fitted ICA; its ``exclude`` holds the components removed.
     events : ndarray, shape (n_events, 3)
-        MNE events at the blinks; they can be passed to :class:`mne.Epochs`.
+        MNE events of all that was removed, one id a kind (998 for blinks and 999 for heartbeats,
+        as in MNE, 997 for eye movements, 995 for electrodes), and of blinks that were found
+        and not removed; they can be passed to :class:`mne.Epochs`. Muscle is not removed
+        by events.
     blinks : instance of BlinkTimes
-        The same with the channels that they were found in.
+        The blinks with the channels that they were found in.
     scores : instance of BlinkScores
-        The evidence for each component.
+        The evidence for blinks in each component.
+    artifacts : instance of ArtifactScores
+        Probability, answer and reason for each component and each kind of artifact, whatever
+        was removed.
+    kinds : dict
+        For each kind that was asked for, an instance of KindResult: components, events, how much
+        of it went and what that cost.
     benefit : instance of RMSReduction | None
-        How much of the blinks went; None where nothing was removed.
+        How much of the blinks went, or of the first kind that was removed by its events; None
+        where there is none.
     harm : instance of Preservation | None
-        What was taken out away from blinks; None where nothing was removed.
+        What was taken out on that account away from these events.
     removed : ndarray, shape (n_removed, n_times)
         What was taken out of each component in ``ica.exclude``, of the recording as it was
-        passed: the blinks, zero between them, or with ``removal="component"`` the whole course.
+        passed: of blinks zero between them, or with ``removal="component"`` the whole course.
     settings : dict
         The parameters, and what became of them.
     versions : dict
@@ -57,7 +67,8 @@ class Cleaned:
     verdict : str
         One line: what went and what it cost, or why nothing was removed.
     status : str
-        ``"ok"``, ``"no-blink"`` or ``"unsure"``.
+        ``"ok"`` where anything was removed, ``"unsure"`` where nothing was as the evidence
+        for some kind is not enough, and ``"no-blink"`` where nothing was found.
     epochs : instance of Epochs | None
         The cleaned epochs, of :func:`mne_otica.clean_epochs`.
     stability : instance of Stability | None
@@ -69,6 +80,8 @@ class Cleaned:
     events: NDArray[np.int64]
     blinks: BlinkTimes
     scores: BlinkScores
+    artifacts: ArtifactScores
+    kinds: dict[str, KindResult]
     benefit: RMSReduction | None
     harm: Preservation | None
     removed: NDArray[np.float64]
@@ -84,7 +97,7 @@ class Cleaned:
     stability: Stability | None = None
 
     def filtered(self) -> BaseRaw:
-        """Return the EEG as the ICA was fitted on it, blinks and all.
+        """Return the EEG as the ICA was fitted on it, artifacts and all.
 
         Returns
         -------
@@ -173,7 +186,7 @@ class Cleaned:
         Returns
         -------
         facts : dict
-            Verdict, settings, versions, events, scores, benefit and harm.
+            Verdict, settings, versions, blinks, scores, kinds, benefit and harm.
         """
         return {
             "status": self.status,
@@ -184,9 +197,11 @@ class Cleaned:
             "blinks": {
                 "source": self.blinks.source,
                 "channels": self.blinks.channels,
-                "samples": self.events[:, 0].tolist(),
+                "samples": self.blinks.events[:, 0].tolist(),
             },
             "scores": self.scores.to_dict(),
+            "artifacts": self.artifacts.to_dict(),
+            "kinds": {kind: one.to_dict() for kind, one in self.kinds.items()},
             "benefit": None if self.benefit is None else self.benefit.to_dict(),
             "harm": None if self.harm is None else self.harm.to_dict(),
             "stability": None if self.stability is None else plain(self.stability.to_dict()),
@@ -301,7 +316,7 @@ class Cleaned:
             return "none"
         told = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
         circular = " (the component itself, so the reduction flatters)"
-        return f"{len(self.events)} from {told}" + (
+        return f"{len(self.blinks.events)} from {told}" + (
             circular if self.blinks.source == "component" else ""
         )
 

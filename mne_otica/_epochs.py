@@ -1,7 +1,8 @@
-"""Remove blinks from epochs."""
+"""Remove artifacts from epochs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,19 +14,19 @@ from scipy.signal import detrend
 
 from mne_otica._checks import RandomState, _check_option, _validate_number, _validate_type
 from mne_otica._cleaned import Cleaned
+from mne_otica._found import DEFAULT, check_artifacts, component_names, judged
 from mne_otica._recording import quiet
-from mne_otica.artifacts import BlinkTimes, blink_events, component_peaks, find_bads_blink
-from mne_otica.cleaning import (
-    Taken,
-    clean_raw,
-    component_names,
-    conclude,
-    fit_ica,
-    judged,
-    settings_of,
+from mne_otica._taken import Part, Taken
+from mne_otica.artifacts import (
+    BlinkTimes,
+    blink_events,
+    component_peaks,
+    find_bads_artifacts,
+    find_bads_blink,
 )
+from mne_otica.cleaning import clean_raw, conclude, fit_ica, settings_of
 from mne_otica.ica import ICA, unmixing_in_volts
-from mne_otica.removal import REMOVALS, remove_artifacts
+from mne_otica.removal import REMOVALS, estimate, remove_artifacts, subtract
 
 if TYPE_CHECKING:
     from mne import BaseEpochs
@@ -39,6 +40,7 @@ def clean_epochs(
     epochs: BaseEpochs,
     raw: BaseRaw | None = None,
     *,
+    artifacts: str | Sequence[str] = DEFAULT,
     removal: str = "events",
     n_components: int | float | None = None,
     l_freq: float | None = 1.0,
@@ -47,7 +49,7 @@ def clean_epochs(
     max_components: int = 2,
     verbose: bool | str | int | None = None,
 ) -> Cleaned:
-    """Remove eye blinks from epochs.
+    """Remove blinks and other artifacts from epochs.
 
     Parameters
     ----------
@@ -57,8 +59,11 @@ def clean_epochs(
         The recording that they were cut from. The ICA is then fitted on it, and benefit and
         harm are measured in it; this is the better way, as blinks are rarer in epochs. None
         takes the epochs alone.
+    artifacts : str | sequence of str
+        The kinds of artifacts to remove, as in :func:`mne_otica.clean_raw`, as are the
+        parameters after it.
     removal : "events" | "component"
-        As in :func:`mne_otica.clean_raw`, as are the parameters after it.
+        Whether to take out the artifacts only, or whole components.
     n_components : int | float | None
         How many components to fit.
     l_freq, h_freq : float | None
@@ -67,7 +72,7 @@ def clean_epochs(
     random_state : int | instance of RandomState | instance of Generator | None
         The seed.
     max_components : int
-        The most components to remove.
+        The most components that blinks may take.
     %(verbose)s
 
     Returns
@@ -84,10 +89,12 @@ def clean_epochs(
     _validate_type(epochs, mne.BaseEpochs, "epochs", "Epochs")
     _validate_type(raw, (mne.io.BaseRaw, None), "raw", "Raw or None")
     epochs = epochs if epochs.preload else epochs.copy().load_data(verbose="error")
+    artifacts = check_artifacts(artifacts)
     _check_option("removal", removal, REMOVALS)
     _validate_type(max_components, "int-like", "max_components")
     _validate_number(max_components, "max_components", at_least=1)
     options = dict(
+        artifacts=artifacts,
         removal=removal,
         n_components=n_components,
         l_freq=l_freq,
@@ -98,8 +105,18 @@ def clean_epochs(
     if raw is None:
         return _alone(epochs, **options)
     result = clean_raw(raw, **options)
+    cleaned = epochs.copy()
     with quiet():
-        cleaned = remove_artifacts(epochs, result.ica, events=result.events, removal=removal)
+        for kind, one in result.kinds.items():
+            if one.components:
+                cleaned = remove_artifacts(
+                    cleaned,
+                    result.ica,
+                    kind=kind,
+                    events=one.events,
+                    removal=removal,
+                    exclude=one.components,
+                )
     return replace(result, epochs=cleaned)
 
 
@@ -114,27 +131,53 @@ def _alone(epochs: BaseEpochs, **options: Any) -> Cleaned:
         ready.info["highpass"] = max(ready.info["highpass"], 1.0)
     ica = fit_ica(ready, options["n_components"], options["random_state"], True)
     with quiet():
-        exclude, scores = find_bads_blink(ica, epochs, max_components=options["max_components"])
+        exclude, blink_scores = find_bads_blink(
+            ica, epochs, max_components=options["max_components"]
+        )
+        _, scores = find_bads_artifacts(ica, epochs)
         samples = component_peaks(ica, epochs, exclude[0], True) if exclude else np.zeros(0, int)
     names = component_names(exclude[:1])
     blinks = BlinkTimes(blink_events(samples), "component" if exclude else "none", names)
     joined = _joined(ready)
-    found = judged(joined, ica, scores, blinks, True)
-    with quiet():
-        cleaned = remove_artifacts(epochs, ica, removal=options["removal"])
-    taken = _taken(epochs, cleaned, ica)
+    found = judged(joined, ica, scores, blink_scores, blinks, options["artifacts"], True)
+    cleaned, parts = epochs, []
+    for kind, one in found.decisions.items():
+        if one.components:
+            before = cleaned
+            cleaned, part = _without(cleaned, ica, kind, one.components, options["removal"])
+            parts.append((part, _taken(before, cleaned, ica, one.components)))
+    courses = np.zeros((len(ica.exclude), joined.n_times))
+    for part, taken in parts:
+        part.courses[:] = _side_by_side(taken)
+        courses[[ica.exclude.index(k) for k in part.components]] += part.courses
+    level = [_side_by_side(detrend(taken)) for _, taken in parts]
     settings = settings_of(ica, joined, **options)
-    side_by_side, level = (
-        _side_by_side(x) for x in (taken, detrend(taken) if taken.size else taken)
-    )
-    result = conclude(joined, joined, ica, found, Taken(side_by_side), settings, level)
-    return replace(result, raw=None, epochs=cleaned)
+    all_taken = Taken(courses, tuple(part for part, _ in parts))
+    result = conclude(joined, joined, ica, found, all_taken, settings, level)
+    return replace(result, raw=None, epochs=epochs.copy() if cleaned is epochs else cleaned)
 
 
-def _taken(epochs: BaseEpochs, cleaned: BaseEpochs, ica: ICA) -> NDArray[np.float64]:
-    """Return what was taken out of the excluded components of each epoch."""
+def _without(
+    epochs: BaseEpochs, ica: ICA, kind: str, components: list[int], removal: str
+) -> tuple[BaseEpochs, Part]:
+    """Return epochs without artifacts of one kind, and what this part is, its courses unset."""
+    unset = np.zeros((len(components), len(epochs) * len(epochs.times)))
+    if removal == "component":
+        with quiet():
+            cleaned = remove_artifacts(epochs, ica, removal=removal, exclude=components)
+        return cleaned, Part(kind, components, unset)
+    estimated = estimate(epochs, ica, components, None, True, kind)
+    # What other events would take out is not known for epochs, which are put side by side.
+    part = Part(kind, components, unset, replace(estimated, model=None))
+    return subtract(epochs, ica, components, estimated), part
+
+
+def _taken(
+    epochs: BaseEpochs, cleaned: BaseEpochs, ica: ICA, components: list[int]
+) -> NDArray[np.float64]:
+    """Return what was taken out of components of each epoch."""
     before, after = (one.get_data(picks=ica.ch_names) for one in (epochs, cleaned))
-    return unmixing_in_volts(ica)[ica.exclude] @ (before - after)
+    return unmixing_in_volts(ica)[components] @ (before - after)
 
 
 def _side_by_side(data: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -180,6 +180,73 @@ class Preservation:
         return figures
 
 
+@dataclass(frozen=True, eq=False)
+class KindResult:
+    """What became of one kind of artifact.
+
+    Attributes
+    ----------
+    kind : str
+        The kind.
+    answer : str
+        ``"yes"`` where components were found that can be removed, ``"unsure"`` where there may be
+        some, else ``"no"``.
+    components : list of int
+        The components that it was taken out of.
+    events : ndarray, shape (n_events, 3)
+        When it happens, as MNE events, of those components or of the best candidate.
+    how : str
+        What was taken out of them: what belongs to the ``"events"``, what lies in a
+        ``"band"``, the whole ``"component"``, or ``"none"``.
+    reason : str
+        The best candidate and what speaks for or against it; empty where there is none.
+    gone : float | None
+        How much of it went: of the average event, or of the RMS above 15 Hz for muscle, at
+        the channels that see it most. None where nothing was removed, or nothing could be
+        measured.
+    benefit : instance of RMSReduction | None
+        The same in full, where there are events. The average of eye movements is taken with
+        all steps turned the same way.
+    harm : instance of Preservation | None
+        What was taken out away from the events, or altogether where there are none.
+    whole : bool
+        Whether the whole of the components went as the eyes hardly rest.
+    """
+
+    kind: str
+    answer: str
+    components: list[int]
+    events: NDArray[np.int64]
+    how: str
+    reason: str
+    gone: float | None = None
+    benefit: RMSReduction | None = None
+    harm: Preservation | None = None
+    whole: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as numbers and lists, for JSON.
+
+        Returns
+        -------
+        figures : dict
+            All attributes; of the events the samples.
+        """
+        return plain(
+            {
+                "answer": self.answer,
+                "components": self.components,
+                "samples": self.events[:, 0],
+                "how": self.how,
+                "reason": self.reason,
+                "gone": self.gone,
+                "benefit": None if self.benefit is None else self.benefit.to_dict(),
+                "harm": None if self.harm is None else self.harm.to_dict(),
+                "whole": self.whole,
+            }
+        )
+
+
 def rms_ratio(one: ArrayLike, other: ArrayLike) -> Any:
     """Return the ratio of the RMS of two powers; NaN where the second is zero."""
     one, other = np.asarray(one, float), np.asarray(other, float)

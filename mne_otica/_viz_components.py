@@ -131,7 +131,7 @@ def plot_component(
     axes[0].set_title(result.ica._ica_names[component])
     axes[1].plot(raw.times, source, color="k", linewidth=0.6)
     low = source.min() - 0.08 * np.ptp(source)
-    at = (result.events[:, 0] - raw.first_samp) / raw.info["sfreq"]
+    at = (result.blinks.events[:, 0] - raw.first_samp) / raw.info["sfreq"]
     axes[1].plot(at, np.full(len(at), low), **EVENT)
     ticks = f", {len(at)} events (ticks)" if len(at) else ""
     axes[1].set(

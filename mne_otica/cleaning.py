@@ -1,10 +1,10 @@
-"""Remove blinks from a recording, and know what that did."""
+"""Remove artifacts from a recording, and know what that did."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -21,36 +21,48 @@ from mne_otica._checks import (
     _validate_number,
     _validate_type,
 )
-from mne_otica._cleaned import Cleaned
-from mne_otica._recording import annotated_bad, band_pass, filtered_copy, quiet
-from mne_otica._windows import HALF_WINDOW, Pair, whole_windows, window_bounds
-from mne_otica.artifacts import BlinkScores, BlinkTimes, search
-from mne_otica.evaluation import Preservation, RMSReduction
-from mne_otica.ica import (
-    ICA,
-    SAMPLES_PER_SQUARED_COMPONENT,
-    maps_in_volts,
-    unmixing_in_volts,
-    unmixing_offset,
+from mne_otica._cleaned import Cleaned, KindResult
+from mne_otica._found import (
+    DEFAULT,
+    PLURALS,
+    Decision,
+    Found,
+    check_artifacts,
+    component_names,
+    find,
 )
-from mne_otica.removal import REMOVALS, Estimate, artifact_part, sham_events, sham_part
-from mne_otica.solver._whitening import chunks
+from mne_otica._recording import band_pass, filtered_copy, quiet
+from mne_otica._taken import Part, Taken, take_out
+from mne_otica._windows import Pair
+from mne_otica.artifacts import kinds
+from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT, maps_in_volts
+from mne_otica.removal import REMOVALS, sham_events, sham_part
 
 if TYPE_CHECKING:
     from mne import BaseEpochs
     from mne.io import BaseRaw
 
-__all__ = ["Cleaned", "clean_raw"]
+__all__ = [
+    "Cleaned",
+    "Decision",
+    "Found",
+    "KindResult",
+    "Taken",
+    "clean_raw",
+    "component_names",
+    "find",
+    "take_out",
+]
 
-_STATUS = {"blink": "ok", "none present": "no-blink", "unsure": "unsure"}
 _FEWEST_COMPONENTS = 4
-_PIECE = 2**17  # samples that are changed at a time
+_BESIDE = 0.1  # s before and after a step, where the eyes rest
 
 
 @verbose
 def clean_raw(
     raw: BaseRaw,
     *,
+    artifacts: str | Sequence[str] = DEFAULT,
     removal: str = "events",
     n_components: int | float | None = None,
     l_freq: float | None = 1.0,
@@ -61,19 +73,24 @@ def clean_raw(
     stability: bool = False,
     verbose: bool | str | int | None = None,
 ) -> Cleaned:
-    """Remove eye blinks; no EOG channel is needed.
+    """Remove blinks and other artifacts; no EOG or ECG channel is needed.
 
-    An ICA is fitted on a filtered copy of the EEG channels, and the components that hold blinks
-    are found. In a copy of the recording as it was passed, the part of these components that
-    is the blinks' is taken out; everything outside the windows round blinks stays as it was
-    recorded. Where no blink is found, or the evidence is not enough, the copy is untouched.
+    An ICA is fitted on a filtered copy of the EEG channels, and the components that hold
+    artifacts are found. In a copy of the recording as it was passed, the part of these
+    components that is the artifacts' is taken out, and the rest of them stays. Where no artifact
+    is found, or the evidence is not enough, the copy is untouched.
 
     Parameters
     ----------
     raw : instance of Raw
         The recording. It is not changed.
+    artifacts : str | sequence of str
+        The kinds of artifacts to remove: ``"blink"``, ``"eye movement"``, ``"heartbeat"``,
+        ``"muscle"`` and ``"electrode"``, or ``"all"`` of them. The default are the kinds of
+        which no false alarm is known, see :doc:`/artifacts`. All kinds are looked for, whatever
+        is removed: ``cleaned.artifacts``.
     removal : "events" | "component"
-        ``"events"`` takes out the blinks only, see :func:`mne_otica.remove_artifacts`;
+        ``"events"`` takes out the artifacts only, see :func:`mne_otica.remove_artifacts`;
         ``"component"`` takes out the whole components, as :meth:`mne.preprocessing.ICA.apply`
         does.
     n_components : int | float | None
@@ -86,10 +103,10 @@ def clean_raw(
     random_state : int | instance of RandomState | instance of Generator | None
         The seed. It is fixed, so that the same call gives the same answer.
     max_components : int
-        The most components to remove.
+        The most components that blinks may take. The other kinds have no limit.
     reject_by_annotation : bool
-        Whether to leave spans annotated as bad out of the fit, the search for blinks and
-        the evaluation. Blinks in them stay in, unless whole components go.
+        Whether to leave spans annotated as bad out of the fit, the search and the
+        evaluation. Artifacts in them stay in, unless whole components go.
     stability : bool
         Whether to fit again on other seconds of the recording, see
         :func:`mne_otica.stability`, to tell how far the components can be trusted.
@@ -98,9 +115,12 @@ def clean_raw(
     Returns
     -------
     cleaned : instance of Cleaned
-        The cleaned recording (``cleaned.raw``) with the ICA, the blink times, the evidence,
-        the benefit and the harm. ``cleaned.status`` is ``"ok"``, ``"no-blink"`` or
-        ``"unsure"``, ``cleaned.verdict`` one line for a reader; ``cleaned.plot()``,
+        The cleaned recording (``cleaned.raw``) with the ICA, the times of the artifacts, the
+        evidence, and for each kind what was removed, the benefit and the harm
+        (``cleaned.kinds``). ``cleaned.status`` is ``"ok"`` where anything was removed,
+        ``"unsure"`` where nothing was as the evidence for some kind is not enough, and
+        ``"no-blink"`` where nothing was found; ``cleaned.verdict`` is one line for a reader;
+        ``cleaned.plot()``,
         ``cleaned.report()`` and ``cleaned.save(folder)`` show and keep it.
 
     See Also
@@ -117,8 +137,13 @@ def clean_raw(
     every sample are kept. EEG must be in volts. Electrode positions, 10-20 names and EOG
     channels are used as evidence where there are any, and none of them is needed.
 
+    A component is removed if it is nine times as probable that it holds an artifact as that it
+    does not. Bad electrodes are better marked as bad and interpolated, so ``"electrode"``
+    is not among the default. The brain answers heartbeats: who studies that should leave
+    ``"heartbeat"`` out.
+
     Benefit and harm are measured between ``l_freq`` and ``h_freq``: the benefit in windows of
-    250 ms on either side of each blink, the harm in all samples that are away from blinks.
+    250 ms on either side of each event, the harm in all samples that are away from them.
     Blink times come from EOG or frontal channels where there are any, not from the
     component that is removed, which would flatter the result.
 
@@ -136,6 +161,7 @@ def clean_raw(
     if isinstance(raw, mne.BaseEpochs):
         raise TypeError("raw must be an instance of Raw, got Epochs; use clean_epochs(epochs).")
     _validate_type(raw, mne.io.BaseRaw, "raw", "Raw")
+    artifacts = check_artifacts(artifacts)
     _check_option("removal", removal, REMOVALS)
     _validate_flag(reject_by_annotation, "reject_by_annotation")
     _validate_flag(stability, "stability")
@@ -144,10 +170,11 @@ def clean_raw(
     cleaned = raw.copy().load_data(verbose="error")  # the only time that a file is read
     filtered = filtered_copy(cleaned, l_freq, h_freq)
     ica = fit_ica(filtered, n_components, random_state, reject_by_annotation)
-    found = find(cleaned, ica, max_components, reject_by_annotation)
+    found = find(cleaned, ica, artifacts, max_components, reject_by_annotation)
     settings = settings_of(
         ica,
         raw,
+        artifacts=list(artifacts),
         removal=removal,
         n_components=n_components,
         l_freq=l_freq,
@@ -156,7 +183,7 @@ def clean_raw(
         max_components=max_components,
         reject_by_annotation=reject_by_annotation,
     )
-    taken = take_out(cleaned, ica, found.blinks, settings, ica.exclude)
+    taken = take_out(cleaned, ica, found.decisions, settings)
     result = conclude(cleaned, filtered, ica, found, taken, settings)
     if not stability:
         return result
@@ -203,142 +230,6 @@ def _affordable(rank: int, n_samples: int) -> int:
     return min(rank, max(enough, _FEWEST_COMPONENTS))
 
 
-@dataclass(frozen=True)
-class Found:
-    """What was found in a recording, and what that comes to."""
-
-    scores: BlinkScores
-    blinks: BlinkTimes
-    status: str
-    verdict: str
-
-
-def find(raw: BaseRaw, ica: ICA, max_components: int, reject: bool) -> Found:
-    """Find the blinks and the components to remove, which become ``ica.exclude``."""
-    with quiet():
-        scores, blinks = search(
-            ica, raw, max_components=max_components, reject_by_annotation=reject
-        )
-    return judged(raw, ica, scores, blinks, reject)
-
-
-def judged(raw: BaseRaw, ica: ICA, scores: BlinkScores, blinks: BlinkTimes, reject: bool) -> Found:
-    """Decide which components to remove, which become ``ica.exclude``, and say so."""
-    status = _STATUS[scores.verdict]
-    exclude = [row.component for row in scores.rows if row.decision == "blink"]
-    if status == "ok" and not _checkable(raw, blinks, reject):
-        # Blinks that cannot be timed cannot be checked, so nothing is removed on their account.
-        status, exclude = "unsure", []
-    ica.exclude = exclude
-    verdict = _verdict(status, scores, ica)
-    logger.info(f"Find: {verdict}; {len(blinks.events)} blinks from {blinks.source}.")
-    return Found(scores, blinks, status, verdict)
-
-
-def _checkable(raw: BaseRaw, blinks: BlinkTimes, reject: bool) -> bool:
-    """Return whether the benefit can be measured at any of the blinks."""
-    bad = annotated_bad(raw) if reject else np.zeros(raw.n_times, bool)
-    bounds = window_bounds(-HALF_WINDOW, HALF_WINDOW, raw.info["sfreq"])
-    return len(whole_windows(blinks.events[:, 0] - raw.first_samp, bad, bounds).used) > 0
-
-
-def _verdict(status: str, scores: BlinkScores, ica: ICA) -> str:
-    """Say what was found, before anything is measured."""
-    if status == "ok":
-        return f"blinks in {', '.join(component_names(ica.exclude))}"
-    if status == "no-blink":
-        return "no blink found, nothing removed"
-    best = scores.rows[0]
-    if best.decision == "blink":
-        return "unsure, nothing removed: no whole blink was found to check the result by"
-    return f"unsure, nothing removed: {component_names([best.component])[0]}, {best.reason}"
-
-
-def component_names(components: list[int]) -> list[str]:
-    """Return the names of components as MNE has them: ICA000, ICA001, ..."""
-    return [f"ICA{component:03d}" for component in components]
-
-
-@dataclass(frozen=True)
-class Taken:
-    """What is taken out of the excluded components.
-
-    ``courses`` has a row for each of them. ``estimate`` tells of the first ``n_by_events``, of
-    which only the blinks go; the others go whole.
-    """
-
-    courses: NDArray[np.float64]
-    estimate: Estimate | None = None
-    n_by_events: int = 0
-
-    @property
-    def whole(self) -> bool:
-        """Whether components went whole because the eyes never rest."""
-        return self.estimate is not None and self.estimate.whole
-
-
-def take_out(
-    raw: BaseRaw, ica: ICA, blinks: BlinkTimes, settings: dict[str, Any], of_blinks: Sequence[int]
-) -> Taken:
-    """Take the blinks out of a loaded recording, in place, and return what was taken.
-
-    Parameters
-    ----------
-    raw : instance of Raw
-        It is changed.
-    ica : instance of ICA
-        Its ``exclude`` is put in order: components of blinks first.
-    blinks : instance of BlinkTimes
-        When they are.
-    settings : dict
-        The parameters of `clean_raw`.
-    of_blinks : sequence of int
-        The components that were found to hold blinks. Others, which a person has chosen, go
-        whole.
-    """
-    by_events = [k for k in ica.exclude if k in of_blinks and settings["removal"] == "events"]
-    ica.exclude = by_events + [k for k in ica.exclude if k not in by_events]
-    courses = component_courses(raw, ica)
-    broken = ~np.isfinite(courses.sum(axis=0))
-    estimate = None
-    if by_events:
-        bad = broken | annotated_bad(raw) if settings["reject_by_annotation"] else broken
-        estimate = artifact_part(
-            courses[: len(by_events)],
-            raw.info["sfreq"],
-            blinks.events[:, 0] - raw.first_samp,
-            bad,
-            highpass=raw.info["highpass"] or 0.0,
-        )
-        courses[: len(by_events)] = estimate.part
-    # Where one channel is not finite no component is known, and nothing is taken out.
-    courses[:, broken] = 0
-    _subtract(raw, ica, courses)
-    return Taken(courses, estimate, len(by_events))
-
-
-def component_courses(raw: BaseRaw, ica: ICA) -> NDArray[np.float64]:
-    """Return the courses of the excluded components of a loaded recording."""
-    unmixing, offset = unmixing_in_volts(ica)[ica.exclude], unmixing_offset(ica)[ica.exclude]
-    courses = np.zeros((len(ica.exclude), raw.n_times))
-    picks = [raw.ch_names.index(name) for name in ica.ch_names]
-    for chunk in chunks(raw._data) if len(courses) else ():
-        courses[:, chunk] = unmixing @ raw._data[picks, chunk] - offset
-    return courses
-
-
-def _subtract(raw: BaseRaw, ica: ICA, courses: NDArray[np.float64]) -> None:
-    """Take courses out of a recording, in place; samples where all are zero are not touched."""
-    maps = maps_in_volts(ica)[:, ica.exclude]
-    picks = [raw.ch_names.index(name) for name in ica.ch_names]
-    changed = courses.any(axis=0)
-    edges = np.flatnonzero(np.diff(np.r_[False, changed, False].astype(int)))
-    for start, stop in edges.reshape(-1, 2):
-        for begin in range(start, stop, _PIECE):
-            span = slice(begin, min(begin + _PIECE, stop))
-            raw._data[picks, span] -= maps @ courses[:, span]
-
-
 def conclude(
     cleaned: BaseRaw,
     filtered: BaseRaw,
@@ -346,75 +237,146 @@ def conclude(
     found: Found,
     taken: Taken,
     settings: dict[str, Any],
-    in_band: NDArray[np.float64] | None = None,
+    in_band: Sequence[NDArray[np.float64]] | None = None,
 ) -> Cleaned:
     """Measure what the removal did; return all that is known about it.
 
-    ``in_band`` is what was taken out in the band of the fit; None filters it.
+    ``in_band`` is what each part has taken out in the band of the fit; None filters it.
     """
     if in_band is None:
-        in_band = _in_band(taken.courses, filtered, settings)
-    sham = _sham(taken, filtered, settings)
-    benefit, harm = measure(
-        filtered, ica, in_band, found.blinks, settings["reject_by_annotation"], sham
-    )
-    verdict = found.verdict if benefit is None else evaluation.verdict(benefit, harm)
-    if taken.whole:
-        names = ", ".join(component_names(ica.exclude[: taken.n_by_events]))
-        verdict += f"; all of {names} went, as the eyes hardly rest between blinks"
+        in_band = [_in_band(part.courses, filtered, settings) for part in taken.parts]
+    total = np.zeros_like(taken.courses)
+    for part, courses in zip(taken.parts, in_band, strict=True):
+        total[[ica.exclude.index(k) for k in part.components]] += courses
+    results = {
+        kind: _measured(kind, found, taken, in_band, filtered, ica, settings)
+        for kind in found.decisions
+    }
+    seen = next((one for one in results.values() if one.benefit is not None), None)
+    lines = [line for line in map(evaluation.kind_line, results.values()) if line]
+    verdict = f"removed {'; '.join(lines)}" if lines else found.verdict
     logger.info(f"Clean: {verdict}.")
     return Cleaned(
         raw=cleaned,
         ica=ica,
-        events=found.blinks.events,
+        events=_all_events(found, results),
         blinks=found.blinks,
         scores=found.scores,
-        benefit=benefit,
-        harm=harm,
+        artifacts=found.artifacts,
+        kinds=results,
+        benefit=None if seen is None else seen.benefit,
+        harm=None if seen is None else seen.harm,
         removed=taken.courses,
         settings=evaluation.plain(settings),
         versions=versions(),
         verdict=verdict,
         status=found.status,
         _filtered=filtered,
-        _taken=in_band,
+        _taken=total,
     )
 
 
-def measure(
+def _all_events(found: Found, results: dict[str, KindResult]) -> NDArray[np.int64]:
+    """Return the events of all kinds that are removed by events, and those of blinks anyway."""
+    chosen = [
+        one.events
+        for kind, one in results.items()
+        if kind == "blink" or one.how in ("events", "component")
+    ]
+    events = np.concatenate([np.zeros((0, 3), np.int64), *chosen])
+    return events[np.argsort(events[:, 0], kind="stable")]
+
+
+def _measured(
+    kind: str,
+    found: Found,
+    taken: Taken,
+    in_band: Sequence[NDArray[np.float64]],
     filtered: BaseRaw,
     ica: ICA,
-    taken: NDArray[np.float64],
-    blinks: BlinkTimes,
-    reject: bool,
-    sham: NDArray[np.float64] | None = None,
-) -> tuple[RMSReduction | None, Preservation | None]:
-    """Return benefit and harm, both None where there is nothing to measure.
+    settings: dict[str, Any],
+) -> KindResult:
+    """Return what became of one kind: what was decided, and what the removal did."""
+    decision, part = found.decisions[kind], taken.of(kind)
+    # What a person has chosen counts with the first kind.
+    accounts = (kind, None) if kind == next(iter(found.decisions)) else (kind,)
+    own = [k for k, one in enumerate(taken.parts) if one.kind in accounts]
+    result = KindResult(
+        kind=kind,
+        answer=decision.answer,
+        components=[] if part is None else list(part.components),
+        events=decision.events,
+        how="none" if part is None else part.how,
+        reason=decision.reason,
+        whole=part is not None and part.how == "events" and part.estimate.whole,
+    )
+    if not own:
+        return result
+    maps = maps_in_volts(ica)
+    gone = sum(maps[:, taken.parts[k].components] @ in_band[k] for k in own)
+    before = filtered.get_data()
+    reject = settings["reject_by_annotation"]
+    pair = Pair.of_arrays(filtered, before, before - gone, range(len(before)), reject)
+    if result.how == "band":
+        measures = _band_measures(pair, kinds()[kind].removal.l_freq)
+    else:
+        signs = None
+        if kinds()[kind].removal.shape == "step" and part is not None:
+            signs = _directions(part.courses[0], decision.events[:, 0] - filtered.first_samp, pair)
+        sham = _sham(part, maps, filtered, settings)
+        measures = _event_measures(pair, decision.events, sham, signs)
+    if "harm" in measures:
+        away = f"{measures['harm'].seconds:.0f} s away from them"
+        logger.info(f"Evaluate: {len(decision.events)} {PLURALS[kind]}, and {away}.")
+    return replace(result, **measures)
 
-    ``taken`` are the courses that were taken out of the excluded components, ``sham`` those that
-    would be for events that are not there, of as many of the first components; both filtered.
-    """
-    if not len(taken) or not len(blinks.events):
-        return None, None
-    before, maps = filtered.get_data(), maps_in_volts(ica)[:, ica.exclude]
-    pair = Pair.of_arrays(filtered, before, before - maps @ taken, range(len(before)), reject)
+
+def _event_measures(
+    pair: Pair,
+    events: NDArray[np.int64],
+    sham: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+    signs: NDArray[np.float64] | None,
+) -> dict[str, Any]:
+    """Return what went at events and elsewhere; nothing where no whole event is left."""
     with quiet():
         try:
-            benefit = evaluation.benefit_of(pair, blinks.events)
-        except ValueError:  # the edges or bad spans cut every window
-            return None, None
-        told = None if sham is None else (maps[:, : len(sham)], sham)
-        harm = evaluation.harm_of(pair, blinks.events, sham=told)
-    logger.info(f"Evaluate: {benefit.n_events} blinks, and {harm.seconds:.0f} s away from them.")
-    return benefit, harm
+            benefit = evaluation.benefit_of(pair, events, signs=signs)
+        except ValueError:  # there are none, or the edges or bad spans cut every window
+            return {}
+        harm = evaluation.harm_of(pair, events, sham=sham)
+    return dict(gone=benefit.average, benefit=benefit, harm=harm)
 
 
-def _sham(taken: Taken, like: BaseRaw, settings: dict[str, Any]) -> NDArray[np.float64] | None:
-    """Return what would be taken out for as many events that are not there, in the band."""
-    if taken.estimate is None:
+def _band_measures(pair: Pair, l_freq: float) -> dict[str, Any]:
+    """Return what went above a frequency, at the channels that lost most, and altogether."""
+    power = [
+        np.sum(mne.filter.filter_data(x, pair.sfreq, l_freq, None, verbose="error") ** 2, axis=1)
+        for x in (pair.before, pair.after)
+    ]
+    most = np.argsort(power[1] - power[0])[: evaluation.MOST_AFFECTED]
+    gone = evaluation.reduction(power[0][most].sum(), power[1][most].sum())
+    with quiet():
+        return dict(gone=gone, harm=evaluation.harm_of(pair, np.zeros((0, 3), int)))
+
+
+def _directions(
+    course: NDArray[np.float64], samples: NDArray[np.int64], pair: Pair
+) -> NDArray[np.float64]:
+    """Return which way each step goes: 1 or -1."""
+    away = max(1, round(_BESIDE * pair.sfreq))
+    after, before = ((samples + k).clip(0, len(course) - 1) for k in (away, -away))
+    return np.where(course[after] >= course[before], 1.0, -1.0)
+
+
+def _sham(
+    part: Part | None, maps: NDArray[np.float64], like: BaseRaw, settings: dict[str, Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return maps and courses of what would be taken out for events that are not there."""
+    if part is None or part.estimate is None or part.estimate.model is None:
         return None
-    samples = sham_events(taken.estimate, like.info["sfreq"], like.n_times)
-    return _in_band(sham_part(taken.estimate, samples), like, settings)
+    samples = sham_events(part.estimate, like.info["sfreq"], like.n_times)
+    courses = _in_band(sham_part(part.estimate, samples), like, settings)
+    return maps[:, part.components], courses
 
 
 def _in_band(

@@ -15,14 +15,14 @@ import mne_otica
 _STUDY = {
     "run": "Clean a study: fit, find, apply and evaluate, each only if needed.",
     "fit": "Fit the ICAs of a study.",
-    "find": "Find the components that hold blinks, in ICAs that are fitted.",
+    "find": "Find the components that hold artifacts, in ICAs that are fitted.",
     "apply": "Remove the components that the tables call bad.",
     "evaluate": "Measure what the removal did, and write the reports.",
 }
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    """Remove the blinks from the shipped recording and show what that did."""
+    """Clean the shipped recording and show what that did."""
     raw = mne_otica.datasets.sample()
     started = time.perf_counter()
     result = mne_otica.clean_raw(raw)
@@ -51,6 +51,10 @@ def _study(arguments: argparse.Namespace) -> int:
     command, verbose = options.pop("command"), options.pop("verbose")
     options["run"] = options.pop("runs")
     options["inputs"] = options["inputs"] or None
+    if options.get("artifacts") is not None:
+        options["artifacts"] = [kind.replace("-", " ") for kind in options["artifacts"]]
+    else:
+        options.pop("artifacts", None)
     stages = STAGES if command == "run" else (command,)
     level = "debug" if verbose else "info"
     try:
@@ -133,12 +137,17 @@ def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
             add(option, type=_frequency, default=value, metavar="HZ", help=text)
         add("--random-state", type=int, default=0, metavar="SEED", help=f"the seed {default}")
     if command in ("run", "find"):
-        text = f"most components to remove from a recording {default}"
+        text = (
+            "kinds of artifacts to remove: blink, eye-movement, heartbeat, muscle, electrode, or "
+            "all (default: those of which no false alarm is known)"
+        )
+        add("--artifacts", nargs="+", metavar="KIND", help=text)
+        text = f"most components that blinks may take {default}"
         add("--max-components", type=int, default=2, metavar="N", help=text)
     if command in ("run", "find"):
         add("--stability", action="store_true", help="refit to see which components are stable")
     if command in ("run", "apply"):
-        text = f"take out the blinks only, or the whole components {default}"
+        text = f"take out the artifacts only, or the whole components {default}"
         choices = ("events", "component")
         add("--removal", choices=choices, default="events", help=text)
     add("--concatenate-runs", action="store_true", help="one ICA for the runs of a session")

@@ -15,6 +15,7 @@ from mne_otica._docs import fill_doc
 from mne_otica._measures import (
     MOST_AFFECTED,
     OVER_CLEANED,
+    KindResult,
     Preservation,
     RMSReduction,
     plain,
@@ -38,11 +39,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BANDS",
+    "MOST_AFFECTED",
     "OVER_CLEANED",
+    "KindResult",
     "Preservation",
     "RMSReduction",
+    "kind_line",
     "plain",
     "preservation",
+    "reduction",
     "rms_reduction",
     "verdict",
 ]
@@ -121,8 +126,12 @@ def benefit_of(
     limits: tuple[float, float] = (-HALF_WINDOW, HALF_WINDOW),
     normalize: str | None = None,
     rng: np.random.Generator | None = None,
+    signs: NDArray[np.float64] | None = None,
 ) -> RMSReduction:
-    """Measure the benefit on arrays; see `rms_reduction`."""
+    """Measure the benefit on arrays; see `rms_reduction`.
+
+    ``signs`` of events that go either way are 1 or -1, so that their average is not nothing.
+    """
     rng = as_generator(None) if rng is None else rng
     bounds = window_bounds(*limits, pair.sfreq)
     samples = event_samples(events, pair.first_samp, pair.n_times)
@@ -136,6 +145,7 @@ def benefit_of(
             f"{limits[0]} to {limits[1]} s) or other events."
         )
     shift, scale = _scaling(pair.before, normalize)
+    signs = np.ones(len(used)) if signs is None else signs[np.isin(samples, used)]
     at = used[:, np.newaxis] + np.arange(*bounds)
     # Shape (before and after, n_events, n_channels, n_times in the window)
     cut = np.array(
@@ -144,6 +154,7 @@ def benefit_of(
             for x in (pair.before, pair.after)
         ]
     )
+    cut = cut * signs[:, np.newaxis, np.newaxis]
     # One mean square per event and channel holds all but the averages.
     power = np.mean(cut**2, axis=3)
     blink_size = np.sqrt(np.mean(np.mean(cut[0], axis=0) ** 2, axis=1))
@@ -155,7 +166,7 @@ def benefit_of(
         rms_before=np.sqrt(power[0].mean(axis=0)),
         rms_after=np.sqrt(power[1].mean(axis=0)),
         blink_size=blink_size,
-        **_average_reduction(pair, cut * scale, used, bounds, blink_size),
+        **_average_reduction(pair, cut * scale, used, bounds, blink_size, signs),
         ch_names=pair.ch_names,
         samples=used + pair.first_samp,
         n_edge=n_edge,
@@ -175,12 +186,13 @@ def _average_reduction(
     used: NDArray[np.int64],
     bounds: tuple[int, int],
     blink_size: NDArray[np.float64],
+    signs: NDArray[np.float64],
 ) -> dict[str, Any]:
     """Return how much of the average over events went, measured from the baseline before it."""
     start = max(bounds[0] - int(_BASELINE * pair.sfreq), -int(used.min()))
     baseline = used[:, np.newaxis] + np.arange(start, max(bounds[0], start + 1))
     levels = [np.nanmean(x[:, baseline], axis=2).T for x in (pair.before, pair.after)]
-    cut = cut - np.array(levels)[..., np.newaxis]
+    cut = cut - signs[:, np.newaxis, np.newaxis] * np.array(levels)[..., np.newaxis]
     most = np.argsort(-blink_size)[:MOST_AFFECTED]
     power = np.sum(np.mean(cut, axis=1) ** 2, axis=2)
     average = reduction(*power[:, most].sum(axis=1))
@@ -300,16 +312,6 @@ def harm_of(
     return result
 
 
-def _sham_share(
-    maps: NDArray[np.float64],
-    courses: NDArray[np.float64],
-    free: NDArray[np.bool_],
-    power: float,
-) -> float:
-    """Return the RMS of what a sham would take out relative to what was there."""
-    return rms_ratio(np.sum((maps @ courses[:, free]) ** 2), power)
-
-
 def verdict(benefit: RMSReduction, harm: Preservation) -> str:
     """Say in one line what went and what it cost.
 
@@ -328,12 +330,30 @@ def verdict(benefit: RMSReduction, harm: Preservation) -> str:
     """
     _validate_type(benefit, RMSReduction, "benefit", "RMSReduction")
     _validate_type(harm, Preservation, "harm", "Preservation")
+    return f"removed {_line(benefit, harm, 'blink')}"
+
+
+def _line(benefit: RMSReduction, harm: Preservation, event: str) -> str:
+    """Return what went at events and away from them, as part of a sentence."""
     line = (
-        f"removed {100 * benefit.average:.0f} % of the average blink at the "
+        f"{100 * benefit.average:.0f} % of the average {event} at the "
         f"{len(benefit.most_affected())} channels that see it most, and "
-        f"{100 * harm.taken_out:.1f} % of the signal away from blinks"
+        f"{100 * harm.taken_out:.1f} % of the signal away from {event}s"
     )
-    return line + (": more than blinks explain" if harm.over_cleaned else "")
+    return line + (f": more than {event}s explain" if harm.over_cleaned else "")
+
+
+def kind_line(result: KindResult) -> str:
+    """Say in one line what went of one kind and what it cost; nothing where nothing went."""
+    line = ""
+    if result.benefit is not None and result.harm is not None:
+        line = _line(result.benefit, result.harm, result.kind)
+    elif result.gone is not None:
+        line = f"{100 * result.gone:.0f} % of what is above 15 Hz where {result.kind} is strongest"
+    if result.whole:
+        names = ", ".join(f"ICA{k:03d}" for k in result.components)
+        line += f"; all of {names} went, as the eyes hardly rest between blinks"
+    return line
 
 
 def _scaling(

@@ -118,7 +118,7 @@ def test_nothing_is_removed_where_nobody_blinks(still):
 
 def test_doubt_leaves_the_data_alone(blinking, monkeypatch):
     sim, _ = blinking
-    monkeypatch.setattr("mne_otica.artifacts._find_blinks.Rule", lambda n: _blink.Rule(n, 1 - 1e-9))
+    monkeypatch.setattr("mne_otica.artifacts._find.Rule", lambda n: _blink.Rule(n, 1 - 1e-9))
     cleaned = clean_raw(sim.raw)
     assert cleaned.status == "unsure"
     assert cleaned.verdict.startswith("unsure, nothing removed: ICA0")
@@ -129,7 +129,7 @@ def test_doubt_leaves_the_data_alone(blinking, monkeypatch):
 def test_blinks_without_times_are_left_alone(blinking, monkeypatch):
     sim, _ = blinking
     nowhere = BlinkTimes(np.zeros((0, 3), int))
-    monkeypatch.setattr("mne_otica.artifacts._find_blinks.locate", lambda *args: nowhere)
+    monkeypatch.setattr("mne_otica.artifacts._find.locate", lambda *args: nowhere)
     cleaned = clean_raw(sim.raw)
     assert cleaned.status == "unsure"
     assert "no whole blink" in cleaned.verdict
@@ -201,7 +201,7 @@ def test_result_in_words_and_json(blinking, still):
     for _, cleaned in (blinking, still):
         assert cleaned.verdict in repr(cleaned)
         card = cleaned._repr_html_()
-        assert cleaned.verdict in card
+        assert cleaned.verdict[1:] in card  # as a sentence
         assert card.count("<table") == 2
         facts = json.loads(json.dumps(cleaned.to_dict(), allow_nan=False))
         assert facts["settings"]["random_state"] == 0

@@ -119,6 +119,11 @@ def test_conda_recipe_agrees_with_the_package():
 def test_citation_and_issue_templates_can_be_read():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert {"cff-version", "message", "title", "authors"} <= set(citation)
+    assert mne_otica.__version__.startswith(citation["version"])
+    # A version that is not being developed any more has a date, the same everywhere.
+    if mne_otica.__version__ == citation["version"]:
+        heading = f"## {citation['version']} ({citation['date-released']})"
+        assert heading in (ROOT / "CHANGELOG.md").read_text()
     for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"):
         template = yaml.safe_load(path.read_text())
         assert path.name == "config.yml" or {"name", "description", "body"} <= set(template)

@@ -2,6 +2,8 @@
 
 from mne_otica.artifacts._find import (
     annotate_artifacts,
+    check_kinds,
+    component_events,
     find_artifact_events,
     find_bads_artifacts,
     search_artifacts,
@@ -15,8 +17,10 @@ from mne_otica.artifacts._find_blinks import (
     locate_blinks,
     search,
 )
+from mne_otica.artifacts._judge import as_events
+from mne_otica.artifacts._kinds import Removal, kinds
 from mne_otica.artifacts._labels import component_rows
-from mne_otica.artifacts._scores import ArtifactRow, ArtifactScores
+from mne_otica.artifacts._scores import ArtifactRow, ArtifactScores, restored
 from mne_otica.artifacts._tables import BlinkCandidate, BlinkScores, BlinkTimes
 
 __all__ = [
@@ -26,15 +30,21 @@ __all__ = [
     "BlinkCandidate",
     "BlinkScores",
     "BlinkTimes",
+    "Removal",
     "annotate_artifacts",
+    "as_events",
     "blink_events",
+    "check_kinds",
+    "component_events",
     "component_peaks",
     "component_rows",
     "find_artifact_events",
     "find_bads_artifacts",
     "find_bads_blink",
     "find_blink_events",
+    "kinds",
     "locate_blinks",
+    "restored",
     "search",
     "search_artifacts",
 ]

@@ -107,13 +107,13 @@ class Components:
         """Figures of the spectrum of each."""
         top = usable_top(self.channels.spectra)
         figures = spectral_figures(self.signals.spectra, top)
-        floor = np.nanquantile(spectral_figures(self.channels.spectra, top)["density"], 0.25)
+        floor = _quantile(spectral_figures(self.channels.spectra, top)["density"], 0.25)
         with np.errstate(divide="ignore", invalid="ignore"):
             volts = figures["density"] * self.reach**2
             # How far the component rises above what the quieter channels hold there.
             figures["excess"] = np.log10(volts / floor)
             figures["loud_excess"] = np.log10(figures["loud_density"] * self.reach**2 / floor)
-            figures["hum_alone"] = figures["hum"] - np.nanmedian(figures["hum"])
+            figures["hum_alone"] = figures["hum"] - _quantile(figures["hum"], 0.5)
         return figures
 
     @cached_property
@@ -186,3 +186,9 @@ class Components:
         if own is not None:
             locked[own] = np.nan
         return locked
+
+
+def _quantile(values: NDArray[np.float64], share: float) -> float:
+    """Return a quantile of the values that are known; NaN where none is."""
+    known = values[np.isfinite(values)]
+    return float(np.quantile(known, share)) if len(known) else np.nan

@@ -46,7 +46,7 @@ KIND = Kind(
     name="eye movement",
     keys=("eye movement", "eog"),
     label=lambda figures: "eye blink",
-    removal=Removal("events"),
+    removal=Removal("events", shape="step"),
     event_id=997,
     figures=figures,
     gate=gate,

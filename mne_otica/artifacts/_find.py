@@ -143,17 +143,27 @@ def search_artifacts(
     return scores, blinks, times
 
 
-def check_kinds(kinds: str | Sequence[str] | None) -> list[str]:
+def component_events(
+    ica: ICA, inst: BaseRaw | BaseEpochs, components: Sequence[int], kind: str, reject: bool
+) -> NDArray[np.int64]:
+    """Return the samples, from 0, at which components show artifacts of a kind, if of any."""
+    signals = Signals.of_channels(inst, ica.ch_names, reject)
+    known = Components.of(ica, inst.info, signals, {})
+    samples = [all_kinds()[kind].events(known, k) for k in components]
+    return np.unique(np.concatenate([np.zeros(0, np.int64), *samples]))
+
+
+def check_kinds(kinds: str | Sequence[str] | None, name: str = "kinds") -> list[str]:
     """Return the kinds as a list, or refuse those that do not exist."""
     known = list(all_kinds())
     if kinds is None:
         return known
-    _validate_type(kinds, (str, list, tuple), "kinds", "a kind, or a list of kinds")
+    _validate_type(kinds, (str, list, tuple), name, "a kind, or a list of kinds")
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
     unknown = [kind for kind in kinds if kind not in known]
     if unknown or not kinds:
         raise ValueError(
-            f"kinds {kinds} must name kinds of artifacts; {unknown or 'nothing'} is not among "
+            f"{name} {kinds} must name kinds of artifacts; {unknown or 'nothing'} is not among "
             f"{known}."
         )
     return kinds

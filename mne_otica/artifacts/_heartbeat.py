@@ -43,7 +43,7 @@ KIND = Kind(
     name="heartbeat",
     keys=("heartbeat", "ecg"),
     label=lambda figures: "heart beat",
-    removal=Removal("events"),
+    removal=Removal("events", shape="beat"),
     event_id=999,
     figures=figures,
     gate=gate,

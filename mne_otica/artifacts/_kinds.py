@@ -27,12 +27,14 @@ class Removal(NamedTuple):
     """Which part of a component of this kind is the artifact.
 
     ``how`` is ``"events"``, ``"band"`` (what lies above ``l_freq`` hertz) or ``"none"``, where
-    another cure is better, which ``advice`` names.
+    another cure is better, which ``advice`` names. ``shape`` is that of the events: deflections
+    that come and go, beats that are all alike, or steps that stay.
     """
 
     how: Literal["events", "band", "none"]
     l_freq: float | None = None
     advice: str = ""
+    shape: Literal["bump", "beat", "step"] = "bump"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mne_otica.artifacts._kinds import kinds
@@ -38,7 +38,9 @@ def put_labels(ica: ICA, scores: ArtifactScores) -> None:
     ica.labels_.update({key: [int(k) for k in found] for key, found in labels.items()})
 
 
-def component_rows(scores: ArtifactScores, exclude: Sequence[int]) -> list[dict[str, str]]:
+def component_rows(
+    scores: ArtifactScores, removed: Mapping[str, Sequence[int]]
+) -> list[dict[str, str]]:
     """Return the rows of ``components.tsv``, which mne-bids-pipeline and mne-icalabel read.
 
     After the columns of these two there is the probability of each kind.
@@ -47,19 +49,22 @@ def component_rows(scores: ArtifactScores, exclude: Sequence[int]) -> list[dict[
     ----------
     scores : instance of ArtifactScores
         What the search has found.
-    exclude : sequence of int
-        The components that are removed, wholly or in part: their status is bad.
+    removed : dict
+        The components that are removed on account of each kind, wholly or in part: their
+        status is bad.
     """
     chances = scores.probabilities
     rows = []
     for k, label in enumerate(scores.labels):
-        best = max((r for r in scores.rows if r.component == k), key=lambda r: r.probability)
+        kinds_of = [kind for kind, some in removed.items() if k in some]
+        own = [r for r in scores.rows if r.component == k and (not kinds_of or r.kind in kinds_of)]
+        best = max(own, key=lambda r: r.probability)
         values = (
             str(k),
             "ica",
             "Independent Component",
-            "bad" if k in exclude else "good",
-            _why(best, k in exclude),
+            "bad" if kinds_of else "good",
+            _why(best, bool(kinds_of)),
             METHOD,
             METHOD,
             label,

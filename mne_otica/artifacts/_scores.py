@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.artifacts._kinds import Removal
+from mne_otica.artifacts._kinds import Removal, kinds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,6 +142,32 @@ class ArtifactScores:
             for row in self.rows
         ]
 
+    def stored(self) -> dict[str, Any]:
+        """Return all there is as numbers, words and lists, for `restored`.
+
+        Returns
+        -------
+        content : dict
+            The samples of the events are those of the rows.
+        """
+        return {
+            "kinds": list(self.kinds),
+            "labels": list(self.labels),
+            "geometry": self.geometry,
+            "rows": [
+                {
+                    "component": row.component,
+                    "kind": row.kind,
+                    "probability": row.probability,
+                    "answer": row.answer,
+                    "reason": row.reason,
+                    "figures": {name: _plain(value) for name, value in row.figures.items()},
+                    "points": dict(row.points),
+                }
+                for row in self.rows
+            ],
+        }
+
     def to_data_frame(self) -> pd.DataFrame | list[dict[str, Any]]:
         """Return the table.
 
@@ -197,3 +223,35 @@ class ArtifactScores:
 
 def _plain(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
+
+
+def restored(
+    content: Mapping[str, Any], events: Mapping[tuple[int, str], NDArray[np.int64]]
+) -> ArtifactScores:
+    """Return the scores that were stored, with the events of some components and kinds.
+
+    Parameters
+    ----------
+    content : dict
+        What `ArtifactScores.stored` returned.
+    events : dict
+        MNE events by component and kind; those that are not in it have none.
+    """
+    none = np.zeros((0, 3), np.int64)
+    rows = tuple(
+        ArtifactRow(
+            **{
+                **row,
+                "figures": {
+                    name: np.nan if value is None else value
+                    for name, value in row["figures"].items()
+                },
+            },
+            events=events.get((row["component"], row["kind"]), none),
+            removal=kinds()[row["kind"]].removal,
+        )
+        for row in content["rows"]
+    )
+    return ArtifactScores(
+        tuple(content["kinds"]), rows, tuple(content["labels"]), content["geometry"]
+    )

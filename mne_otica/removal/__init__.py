@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import mne
 import numpy as np
-from mne.filter import create_filter
 from mne.utils import logger, verbose
-from numpy.typing import ArrayLike, NDArray
-from scipy.interpolate import CubicSpline
-from scipy.signal import resample_poly
+from numpy.typing import ArrayLike
 
 from mne_otica._checks import _check_option, _validate_flag, _validate_type
 from mne_otica._docs import fill_doc
 from mne_otica._recording import quiet
+from mne_otica.artifacts import check_kinds, kinds
 from mne_otica.artifacts._signals import check_ica
 from mne_otica.ica import maps_in_volts
+from mne_otica.removal._estimate import (
+    RATE,
+    Estimate,
+    artifact_part,
+    sham_events,
+    sham_part,
+)
+from mne_otica.removal._kinds import kind_part
 from mne_otica.removal._layout import Layout
-from mne_otica.removal._model import Array, Component, Frame, Mask, Samples
-from mne_otica.removal._separation import State, estimate_given, quietness, separate
 
 if TYPE_CHECKING:
     from mne import BaseEpochs
@@ -30,9 +33,11 @@ if TYPE_CHECKING:
     from mne.preprocessing import ICA
 
 __all__ = [
+    "RATE",
     "Estimate",
     "artifact_part",
     "estimate",
+    "kind_part",
     "remove_artifacts",
     "sham_events",
     "sham_part",
@@ -40,205 +45,6 @@ __all__ = [
 ]
 
 REMOVALS = ("events", "component")
-RATE = 80.0  # Hz; the artifact is smooth, and estimated at about this rate
-_DRAWS_OUT = 0.4  # Hz; what a lower high-pass filter does to an event is drift
-_RESTLESS = 0.25  # quiet seconds' share of the power between events; below, all is the eye's
-_SHAM_APART = 1.2  # s; about the length of a window
-_SAME = 0.1  # s; given events that are closer are one
-
-
-@dataclass(frozen=True, eq=False)
-class Estimate:
-    """The artifact's part of some components.
-
-    Attributes
-    ----------
-    part : ndarray, shape (n_components, n_times)
-        What the artifact adds to each component; zero outside the windows.
-    events : ndarray, shape (n_events,)
-        The samples of the events that go: those given and those found.
-    weights : ndarray, shape (n_events,)
-        How probable it is that each of them is one. Its part is scaled by it.
-    windows : ndarray, shape (n_windows, 2)
-        First sample, and the sample after the last, of each stretch that may change.
-    whole : bool
-        Whether nearly all of the components is the artifact's even between the events, so
-        that all of it goes.
-    """
-
-    part: NDArray[np.float64]
-    events: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    windows: NDArray[np.int64]
-    whole: bool
-    _model: _Model | None = field(default=None, repr=False)
-
-
-@dataclass(frozen=True, eq=False)
-class _Model:
-    """What was learnt, and how it relates to the recording."""
-
-    components: list[Component]
-    scales: Array
-    step: int
-
-
-def artifact_part(
-    courses: ArrayLike,
-    sfreq: float,
-    samples: ArrayLike,
-    bad: ArrayLike | None = None,
-    *,
-    highpass: float = 0.0,
-) -> Estimate:
-    """Estimate which part of the courses of components is the artifact's.
-
-    Parameters
-    ----------
-    courses : array-like, shape (n_components, n_times)
-        The time courses of components that share their events. They are not changed.
-    sfreq : float
-        The sampling rate in hertz.
-    samples : array-like, shape (n_events,)
-        Events that are known, as samples from 0. More are looked for.
-    bad : array-like of bool, shape (n_times,) | None
-        Samples that say nothing.
-    highpass : float
-        The corner of the high-pass filter that the recording has gone through, in hertz.
-
-    Returns
-    -------
-    estimate : instance of Estimate
-        The artifact's part, exactly zero outside the windows round its events. Without an
-        event there is none.
-    """
-    courses = np.atleast_2d(np.asarray(courses, dtype=np.float64))
-    n_times = courses.shape[1]
-    bad = np.zeros(n_times, bool) if bad is None else np.asarray(bad, bool)
-    bad = bad | ~np.isfinite(courses.sum(axis=0))
-    step = max(1, round(sfreq / RATE))
-    low, scales = _at_low_rate(courses, bad, step)
-    good = ~bad[::step]
-    events = _merge(np.asarray(samples, dtype=np.int64), int(_SAME * sfreq)) // step
-    events = events[good[events.clip(0, len(good) - 1)]] if len(events) else events
-    if not len(events) or not scales.all():
-        none = np.zeros(0, np.int64)
-        return Estimate(np.zeros_like(courses), none, np.zeros(0), none.reshape(0, 2), False)
-    kernel = None
-    if highpass >= _DRAWS_OUT:
-        kernel = create_filter(None, sfreq / step, highpass, None, verbose="error")
-    frame = Frame(sfreq / step, kernel)
-    components = [Component(course, good, frame) for course in low]
-    state = separate(components, events)
-    model = _Model(components, scales, step)
-    if all(quietness(component) < _RESTLESS for component in components):
-        part = np.where(bad, 0.0, courses)
-        windows = np.array([[0, n_times]])
-        return Estimate(part, state.events * step, state.weights, windows, True, model)
-    part, windows = _at_full_rate(state, model, n_times)
-    return Estimate(part, state.events * step, state.weights, windows, False, model)
-
-
-def sham_part(estimated: Estimate, samples: ArrayLike) -> NDArray[np.float64]:
-    """Return what the same procedure takes out when it is told of events that are not there.
-
-    Parameters
-    ----------
-    estimated : instance of Estimate
-        What :func:`artifact_part` returned for the true events. It is not changed.
-    samples : array-like, shape (n_events,)
-        The sham events, as samples from 0.
-
-    Returns
-    -------
-    part : ndarray, shape (n_components, n_times)
-        What goes on their account.
-    """
-    samples = np.asarray(samples, dtype=np.int64)
-    if estimated.whole or estimated._model is None or not len(samples):
-        return np.where(estimated.whole, estimated.part, 0.0)
-    model = estimated._model
-    components = [copy.copy(component) for component in model.components]
-    for component in components:
-        component.part = component.part.copy()
-    state = estimate_given(components, np.unique(samples // model.step))
-    return _at_full_rate(state, model, estimated.part.shape[1])[0]
-
-
-def sham_events(estimated: Estimate, sfreq: float, n_times: int) -> NDArray[np.int64]:
-    """Draw as many events as there are, where there is none.
-
-    Parameters
-    ----------
-    estimated : instance of Estimate
-        The true events, and the windows that they change.
-    sfreq : float
-        The sampling rate in hertz.
-    n_times : int
-        The length of the recording.
-
-    Returns
-    -------
-    samples : ndarray, shape (n_events,)
-        Samples from 0, at least as far from each other as a window is long; fewer where there
-        is not enough room. The draw has a fixed seed.
-    """
-    free = np.ones(n_times, bool)
-    for start, stop in estimated.windows:
-        free[start:stop] = False
-    reach = int(_SHAM_APART * sfreq)
-    rng = np.random.default_rng(0)
-    samples: list[int] = []
-    for _ in estimated.events:
-        candidates = np.flatnonzero(free)
-        if not len(candidates):
-            break
-        samples.append(int(rng.choice(candidates)))
-        free[max(0, samples[-1] - reach) : samples[-1] + reach] = False
-    return np.sort(np.array(samples, dtype=np.int64))
-
-
-def _merge(samples: Samples, apart: int) -> Samples:
-    """Return the samples in order, without those that repeat another one."""
-    kept: list[int] = []
-    for sample in np.sort(samples):
-        if not kept or sample - kept[-1] > apart:
-            kept.append(int(sample))
-    return np.array(kept, dtype=np.int64)
-
-
-def _at_low_rate(courses: Array, bad: Mask, step: int) -> tuple[Array, Array]:
-    """Return the courses at a low rate and of about unit size, and their sizes."""
-    low = []
-    at = np.flatnonzero(~bad)
-    scales = np.zeros(len(courses))
-    if not len(at):
-        return courses[:, ::step], scales
-    for k, course in enumerate(courses):
-        if bad.any():
-            course = np.where(bad, np.interp(np.arange(bad.size), at, course[at]), course)
-        course = course - np.median(course)
-        scales[k] = np.sqrt(np.mean(course**2))
-        course = course / max(scales[k], np.finfo(float).tiny)
-        low.append(resample_poly(course, 1, step, padtype="line") if step > 1 else course)
-    return np.array(low), scales
-
-
-def _at_full_rate(state: State, model: _Model, n_times: int) -> tuple[Array, Samples]:
-    """Return the sum of all parts at the rate of the recording, and the windows."""
-    frame, step = model.components[0].frame, model.step
-    part, changed = np.zeros((len(model.components), n_times)), np.zeros(n_times, bool)
-    coarse = np.arange(frame.length)
-    fine = np.arange((frame.length - 1) * step + 1) / step
-    for k, event in enumerate(state.events):
-        first = (event + frame.start) * step
-        begin, end = max(0, first), min(n_times, first + len(fine))
-        changed[begin:end] = True
-        for row, own, scale in zip(part, state.parts[:, k], model.scales, strict=True):
-            curve = CubicSpline(coarse, scale * own, bc_type="clamped")(fine)
-            row[begin:end] += curve[begin - first : end - first]
-    edges = np.flatnonzero(np.diff(np.r_[False, changed, False].astype(int)))
-    return part, edges.reshape(-1, 2)
 
 
 @verbose
@@ -247,6 +53,7 @@ def remove_artifacts(
     inst: BaseRaw | BaseEpochs,
     ica: ICA,
     *,
+    kind: str = "blink",
     events: ArrayLike | None = None,
     removal: str = "events",
     exclude: Sequence[int] | None = None,
@@ -262,11 +69,15 @@ def remove_artifacts(
         unfiltered one. It is not changed.
     ica : instance of ICA
         Any fitted :class:`mne.preprocessing.ICA`.
+    kind : str
+        The kind of the artifacts: ``"blink"``, ``"eye movement"``, ``"heartbeat"``,
+        ``"muscle"`` or ``"electrode"``. Of electrodes the whole component goes.
     events : array-like, shape (n_events, 3) | None
-        When the artifacts are: MNE events, counted as in ``inst``. More of the same kind are
-        looked for in the components. None takes the blinks that
+        When the artifacts are: MNE events, counted as in ``inst``. More blinks and beats are
+        looked for in the components; muscle needs none. None takes the blinks that
         :func:`mne_otica.find_blink_events` finds; where these are too few to learn from, and
-        in epochs, the large deflections of the first component.
+        in epochs, the large deflections of the first component. For the other kinds None
+        takes the events that the components show.
     removal : "events" | "component"
         ``"events"`` takes out the part of the components that belongs to the events;
         ``"component"`` takes out the whole components, as :meth:`mne.preprocessing.ICA.apply`
@@ -298,9 +109,15 @@ def remove_artifacts(
     ``inst.info["highpass"]`` tells of a filter that draws events out, as far as its response.
 
     Where the eyes never rest, nearly all of a component is theirs, and all of it goes.
+
+    Heartbeats are all alike: the average beat goes, at each beat as high as it is there. Eyes
+    that move jump and stay, and so does what is taken out of their components. Of muscle goes
+    what lies above 15 Hz beyond the spectrum that a brain would have there.
     """
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
     _validate_type(ica, mne.preprocessing.ICA, "ica", "an ICA instance")
+    _validate_type(kind, str, "kind")
+    check_kinds(kind, "kind")
     _check_option("removal", removal, REMOVALS)
     _validate_flag(reject_by_annotation, "reject_by_annotation")
     check_ica(ica, inst)
@@ -309,7 +126,7 @@ def remove_artifacts(
     exclude = _check_exclude(ica, exclude)
     if removal == "component":
         return _without(inst, ica, exclude)
-    estimated = estimate(inst, ica, exclude, events, reject_by_annotation)
+    estimated = estimate(inst, ica, exclude, events, reject_by_annotation, kind)
     logger.info(
         f"{len(estimated.events)} events in {len(exclude)} component(s) taken out"
         + (", and all the rest of the component(s) with them." if estimated.whole else ".")
@@ -323,6 +140,7 @@ def estimate(
     exclude: Sequence[int],
     events: ArrayLike | None,
     reject: bool,
+    kind: str = "blink",
 ) -> Estimate:
     """Estimate the artifact's part of the excluded components of a recording.
 
@@ -333,12 +151,12 @@ def estimate(
     if not len(exclude):
         samples = np.zeros(0, np.int64)
     elif events is None:
-        samples = layout.find(inst, ica, exclude, reject)
+        samples = layout.find(inst, ica, exclude, reject, kind)
     else:
         samples = layout.place(inst, events)
-    return artifact_part(
-        courses, inst.info["sfreq"], samples, bad, highpass=inst.info["highpass"] or 0.0
-    )
+    highpass = inst.info["highpass"] or 0.0
+    removal = kinds()[kind].removal
+    return kind_part(removal, courses, inst.info["sfreq"], samples, bad, highpass=highpass)
 
 
 def subtract(

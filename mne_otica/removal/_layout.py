@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from mne_otica._recording import annotated_bad, quiet
 from mne_otica._windows import event_samples
-from mne_otica.artifacts import component_peaks, locate_blinks
+from mne_otica.artifacts import component_events, component_peaks, locate_blinks
 from mne_otica.ica import unmixing_in_volts, unmixing_offset
 from mne_otica.removal._model import Array, Mask, Samples
 
@@ -63,16 +63,26 @@ class Layout:
         return courses, bad
 
     def find(
-        self, inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], reject: bool
+        self,
+        inst: BaseRaw | BaseEpochs,
+        ica: ICA,
+        exclude: Sequence[int],
+        reject: bool,
+        kind: str = "blink",
     ) -> Samples:
-        """Return the blinks that channels show, or else the large deflections of a component."""
+        """Return the events of a kind: those that components show, or of blinks, that channels do.
+
+        Where channels show too few blinks, it is the large deflections of a component.
+        """
         labels = dict(ica.labels_)
         samples = np.zeros(0, np.int64)
         with quiet():
-            if isinstance(inst, mne.io.BaseRaw):
+            if kind != "blink":
+                samples = component_events(ica, inst, exclude, kind, reject)
+            elif isinstance(inst, mne.io.BaseRaw):
                 blinks = locate_blinks(inst, ica=ica, reject_by_annotation=reject).events
                 samples = blinks[:, 0] - inst.first_samp
-            if len(samples) < _ENOUGH:
+            if kind == "blink" and len(samples) < _ENOUGH:
                 samples = np.r_[samples, component_peaks(ica, inst, exclude[0], reject)]
         ica.labels_ = labels
         epoch = np.minimum(samples // self.length, len(self.starts) - 1)

@@ -14,6 +14,7 @@ from mne.utils import logger, verbose
 
 from mne_otica import __version__
 from mne_otica._checks import _check_option, _validate_flag, _validate_number, _validate_type
+from mne_otica._found import DEFAULT, check_artifacts
 from mne_otica._recording import check_band
 from mne_otica.ica import ICA
 from mne_otica.removal import REMOVALS
@@ -64,6 +65,7 @@ def clean_study(
     task: Filter = None,
     run: Filter = None,
     datatype: str | None = None,
+    artifacts: str | Sequence[str] = DEFAULT,
     removal: str = "events",
     n_components: int | float | None = None,
     l_freq: float | None = 1.0,
@@ -81,7 +83,7 @@ def clean_study(
     on_error: str = "continue",
     verbose: bool | str | int | None = None,
 ) -> Study:
-    """Remove eye blinks from many recordings.
+    """Remove blinks and other artifacts from many recordings.
 
     Parameters
     ----------
@@ -97,9 +99,12 @@ def clean_study(
     datatype : "eeg" | "meg" | None
         Where in a BIDS study to look for EEG channels; None is the EEG folder of a subject,
         or the MEG folder of one who has none.
+    artifacts : str | sequence of str
+        The kinds of artifacts to remove, as in :func:`mne_otica.clean_raw`, as are the seven
+        after it.
     removal : "events" | "component"
-        As in :func:`mne_otica.clean_raw`, as are the six after it. Components that a person
-        has marked as bad go whole.
+        Whether to take out the artifacts only, or whole components. Components that a
+        person has marked as bad go whole.
     n_components : int | float | None
         How many components to fit.
     l_freq, h_freq : float | None
@@ -107,9 +112,9 @@ def clean_study(
     random_state : int | None
         The seed.
     max_components : int
-        The most components to remove from a recording.
+        The most components that blinks may take.
     reject_by_annotation : bool
-        Whether to leave out spans annotated as bad. Blinks in them stay in, unless whole
+        Whether to leave out spans annotated as bad. Artifacts in them stay in, unless whole
         components go.
     stability : bool
         Whether to measure how far each component can be trusted, see
@@ -160,6 +165,7 @@ def clean_study(
     ):
         _validate_flag(flag, name)
     parameters = dict(
+        artifacts=list(check_artifacts(artifacts)),
         removal=removal,
         n_components=n_components,
         l_freq=l_freq,
@@ -169,7 +175,7 @@ def clean_study(
         reject_by_annotation=reject_by_annotation,
         stability=stability,
     )
-    _check_parameters(**parameters)
+    _check_parameters(**{name: one for name, one in parameters.items() if name != "artifacts"})
     options = Options(parameters, tuple(one for one in STAGES if one in stages), overwrite)
     entities = dict(
         subject=_listed(subject), session=_listed(session), task=_listed(task), run=_listed(run)
@@ -278,7 +284,7 @@ def _prepare(out: Path, bids_root: str | Path | None) -> None:
         out.mkdir(parents=True, exist_ok=True)
     files.discard_leftovers(out)
     description = present | {
-        "Name": "EEG without eye blinks, by mne-otica",
+        "Name": "EEG without artifacts, by mne-otica",
         "BIDSVersion": "1.10.0",
         "DatasetType": "derivative",
         "GeneratedBy": [{"Name": "mne-otica", "Version": __version__}],

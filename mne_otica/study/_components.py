@@ -11,10 +11,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mne_otica.artifacts import BlinkScores
+from mne_otica.artifacts import ArtifactScores, BlinkScores, component_rows
 
-# The first five are those of mne-bids-pipeline.
-_HEAD = ("component", "type", "description", "status", "status_description", "score")
+# Of blinks
 _FIGURES = (
     "events",
     "rate",
@@ -28,7 +27,7 @@ _FIGURES = (
     "kurtosis",
 )
 # How the reasons begin that are written here
-_AUTOMATIC = ("Auto-detected blink (mne-otica)", "Kept, unsure (mne-otica)", "n/a")
+_AUTOMATIC = re.compile(r"(Auto-detected|Kept,) [a-z ]+ \(mne-otica\)|n/a")
 # How a reason reads whose status a person has changed; the second group is what it said before.
 _BY_HAND = re.compile("(Removed|Kept) by hand(?:; before: (.*))?")
 DECIDED = ("who", "when", "note")  # columns of a table in which someone has decided
@@ -36,28 +35,25 @@ _BOM = "\ufeff"  # with which spreadsheets begin a file
 
 
 def table_text(
-    scores: BlinkScores,
-    exclude: Sequence[int],
+    scores: ArtifactScores,
+    blinks: BlinkScores,
+    removed: Mapping[str, Sequence[int]],
     edited: dict[int, tuple[str, str]] | None = None,
     stability: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the table as text; what a person has ``edited`` stands as it is."""
-    candidates = {row.component: row for row in scores.rows}
+    candidates = {row.component: row for row in blinks.rows}
+    rows = component_rows(scores, removed)
     file = io.StringIO(newline="")
     writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-    writer.writerow([*_HEAD, *_FIGURES, "stability", "refits"])
-    for component, score in enumerate(scores.values):
+    writer.writerow([*rows[0], "score", *_FIGURES, "stability", "refits"])
+    for component, row in enumerate(rows):
+        if component in (edited or {}):
+            row["status"], row["status_description"] = edited[component]
         candidate = candidates.get(component)
-        status, why = "good", "n/a"
-        if component in exclude:
-            status, why = "bad", f"{_AUTOMATIC[0]}: {candidate.reason}"
-        elif candidate is not None and candidate.decision != "no":
-            why = f"{_AUTOMATIC[1]}: {candidate.reason}"
-        status, why = (edited or {}).get(component, (status, why))
         figures = {} if candidate is None else asdict(candidate)
-        row = [component, "ica", "Independent Component", status, why, _cell(score)]
-        cells = [_cell(figures.get(name)) for name in _FIGURES]
-        writer.writerow([*row, *cells, *_trusted(stability, component)])
+        cells = [_cell(blinks.values[component]), *(_cell(figures.get(n)) for n in _FIGURES)]
+        writer.writerow([*row.values(), *cells, *_trusted(stability, component)])
     return file.getvalue()
 
 
@@ -84,7 +80,7 @@ def reworded(path: Path, rows: dict[int, tuple[str, str]], automatic: Sequence[i
     wrong = {
         component
         for component, (status, why) in rows.items()
-        if (status == "bad") != (component in automatic) and why.startswith(_AUTOMATIC)
+        if (status == "bad") != (component in automatic) and _AUTOMATIC.match(why)
     }
     if not wrong:
         return None

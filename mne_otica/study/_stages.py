@@ -18,7 +18,16 @@ from numpy.typing import NDArray
 
 from mne_otica import __version__, cleaning, evaluation, trust
 from mne_otica._recording import filtered_copy
-from mne_otica.artifacts import BlinkCandidate, BlinkScores, BlinkTimes, blink_events, locate_blinks
+from mne_otica.artifacts import (
+    BlinkCandidate,
+    BlinkScores,
+    BlinkTimes,
+    as_events,
+    blink_events,
+    kinds,
+    locate_blinks,
+    restored,
+)
 from mne_otica.study import _storage as files
 from mne_otica.study._components import (
     bad_components,
@@ -37,7 +46,7 @@ if TYPE_CHECKING:
 STAGES = ("fit", "find", "apply", "evaluate")
 PARAMETERS = {
     "fit": ("n_components", "l_freq", "h_freq", "random_state", "reject_by_annotation"),
-    "find": ("max_components", "stability"),
+    "find": ("artifacts", "max_components", "stability"),
     "apply": ("removal",),
     "evaluate": (),
 }
@@ -260,18 +269,21 @@ class UnitStages:
     def _find(self, scratch: Path) -> dict[str, Any]:
         ica = mne.preprocessing.read_ica(self.path("fit", ".fif"), verbose="error")
         raw = self._together(self._raw)
+        find_parameters = self.parameters("find")
         found = cleaning.find(
             raw,
             ica,
-            self.parameters("find")["max_components"],
+            find_parameters["artifacts"],
+            find_parameters["max_components"],
             self.parameters("fit")["reject_by_annotation"],
         )
+        removed = {kind: one.components for kind, one in found.decisions.items()}
         ica.save(scratch / self.path("find", ".fif").name)
         trusted = self._stability(ica)
-        automatic = table_text(found.scores, ica.exclude, None, trusted)
+        automatic = table_text(found.artifacts, found.scores, removed, None, trusted)
         decided = decisions(self.table)
         edited = self._keep_edits(automatic, ica.n_components_)
-        text = table_text(found.scores, ica.exclude, edited, trusted)
+        text = table_text(found.artifacts, found.scores, removed, edited, trusted)
         if edited:
             text = edited_text(text, decided)
         (scratch / self.table.name).write_text(text, encoding="utf-8", newline="\n")
@@ -288,6 +300,16 @@ class UnitStages:
             "strategy": found.scores.strategy,
             "values": found.scores.values,
             "candidates": found.scores.to_dict(),
+            "kinds": {
+                kind: {
+                    "answer": one.answer,
+                    "components": one.components,
+                    "reason": one.reason,
+                    "samples": self._by_recording(one.events[:, 0] - raw.first_samp),
+                }
+                for kind, one in found.decisions.items()
+            },
+            "artifacts": found.artifacts.stored(),
             "stability": trusted,
         }
 
@@ -370,12 +392,11 @@ class UnitStages:
     def _clean(self, recording: Recording, ica: ICA) -> tuple[BaseRaw, cleaning.Taken]:
         """Return the cleaned recording, and what was taken out of it."""
         if recording not in self._cleaned:
-            found = self.sidecar("find")["Results"]["components"]
             settings = self.parameters("fit") | self.parameters("apply", recording)
             cleaned = self._raw(recording).copy()
             cleaned.info["bads"] = self._bads[recording]
-            blinks = self._blinks(recording, ica)
-            taken = cleaning.take_out(cleaned, ica, blinks, settings, found)
+            decisions = self._decisions(recording, ica)
+            taken = cleaning.take_out(cleaned, ica, decisions, settings)
             self._cleaned[recording] = cleaned, taken
         return self._cleaned[recording]
 
@@ -418,7 +439,12 @@ class UnitStages:
         settings |= {name: fitted[name] for name in ("converged", "seconds_fitted")}
         settings |= {"seconds": cleaned.n_times / cleaned.info["sfreq"]}
         here = cleaning.Found(
-            _scores(found), self._blinks(recording, ica), found["status"], found["verdict"]
+            _scores(found),
+            self._blinks(recording, ica),
+            restored(found["artifacts"], {}),
+            self._decisions(recording, ica),
+            found["status"],
+            found["verdict"],
         )
         if by_hand:
             here = replace(here, status="ok", verdict=_BY_HAND[bool(ica.exclude)])
@@ -426,6 +452,19 @@ class UnitStages:
         if by_hand and result.benefit is not None:
             result = replace(result, verdict=f"{result.verdict} (components chosen by hand)")
         return result
+
+    def _decisions(self, recording: Recording, ica: ICA) -> dict[str, cleaning.Decision]:
+        """Return what was decided about each kind, with its events in one recording."""
+        decisions = {}
+        for kind, one in self.sidecar("find")["Results"]["kinds"].items():
+            samples = np.array(one["samples"][recording.name.label], dtype=np.int64)
+            events = as_events(samples, kinds()[kind].event_id)
+            if kind == "blink":
+                events = self._blinks(recording, ica).events
+            decisions[kind] = cleaning.Decision(
+                one["answer"], one["components"], events, one["reason"]
+            )
+        return decisions
 
     def _blinks(self, recording: Recording, ica: ICA) -> BlinkTimes:
         """Return the blinks that were found, or those of the component that a person chose."""

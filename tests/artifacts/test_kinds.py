@@ -128,7 +128,7 @@ def test_labels_are_those_of_other_packages(troubled):
     assert set(ica.labels_["line_noise"]) <= set(found["electrode"])
     assert ica.exclude == []
     assert scores.labels[found["heartbeat"][0]] == "heart beat"
-    rows = component_rows(scores, exclude=found["blink"])
+    rows = component_rows(scores, {"blink": found["blink"]})
     assert [row["component"] for row in rows] == [str(k) for k in range(ica.n_components_)]
     blink = rows[found["blink"][0]]
     assert (blink["status"], blink["ic_type"], blink["type"]) == ("bad", "eye blink", "ica")

@@ -176,7 +176,9 @@ def test_table_of_a_spreadsheet_stays_one(out, review):
     table = table_of(out)
     lines = table.read_text(encoding="utf-8").splitlines()
     lines = [f"{line}\t{'mine' if k == 0 else k}" for k, line in enumerate(lines)]
-    lines[2] = lines[2].replace("n/a", '"a ""quoted"" reason"', 1)
+    described = lines[2].split("\t")
+    described[4] = '"a ""quoted"" reason"'
+    lines[2] = "\t".join(described)
     table.write_text("\r\n".join(lines) + "\r\n", encoding="utf-8-sig", newline="")
     flip(review, "one", 4, "bad", '"quoted')
     text = table.read_bytes()

@@ -15,6 +15,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mne_otica import clean_raw, clean_study
+from mne_otica.artifacts import kinds
 from mne_otica.cli import main
 from mne_otica.simulation import simulate_raw
 from mne_otica.study import _storage as files
@@ -151,9 +152,13 @@ def test_a_study_gives_what_clean_raw_gives(finished, good):
 def test_table_of_components_is_that_of_the_pipeline(finished):
     with open(finished[0] / "blinks_proc-ica_components.tsv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
-    assert list(rows[0])[:6] == [
-        *("component", "type", "description", "status", "status_description", "score")
+    assert list(rows[0])[:8] == [
+        # Of mne-bids-pipeline, then of mne-icalabel
+        *("component", "type", "description", "status", "status_description"),
+        *("annotate_method", "annotate_author", "ic_type"),
     ]
+    assert list(rows[0])[8:14] == [*kinds(), "score"]
+    assert {row["ic_type"] for row in rows if row["status"] == "bad"} == {"eye blink"}
     ica = mne.preprocessing.read_ica(finished[0] / "blinks_proc-ica_ica.fif")
     assert [int(row["component"]) for row in rows] == list(range(ica.n_components_))
     bad = [row for row in rows if row["status"] == "bad"]

@@ -1,0 +1,183 @@
+"""What is found in a recording, and what is to be taken out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from mne.utils import logger
+from numpy.typing import NDArray
+
+from mne_otica._recording import annotated_bad, quiet
+from mne_otica._windows import HALF_WINDOW, whole_windows, window_bounds
+from mne_otica.artifacts import (
+    ArtifactScores,
+    BlinkScores,
+    BlinkTimes,
+    as_events,
+    check_kinds,
+    kinds,
+    search_artifacts,
+)
+
+if TYPE_CHECKING:
+    from mne.io import BaseRaw
+
+    from mne_otica.ica import ICA
+
+# What is removed without a person looking at it: brain that is taken out costs nine times as much
+# as an artifact that is left in, so the artifact has to be nine times as probable.
+REMOVE = 0.9
+# The kinds that had no false alarm at this probability in the benchmark of kinds. Electrodes are
+# never among them: marking the channel bad is the better cure.
+DEFAULT = ("blink",)
+_ANSWERS = {"blink": "yes", "none present": "no", "unsure": "unsure"}
+PLURALS = {
+    "blink": "blinks",
+    "eye movement": "eye movements",
+    "heartbeat": "heartbeats",
+    "muscle": "muscle",
+    "electrode": "electrodes",
+}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is decided about one kind of artifact: the components to remove, and its events."""
+
+    answer: str
+    components: list[int]
+    events: NDArray[np.int64]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found in a recording, and what that comes to."""
+
+    scores: BlinkScores
+    blinks: BlinkTimes
+    artifacts: ArtifactScores
+    decisions: dict[str, Decision]
+    status: str
+    verdict: str
+
+    @property
+    def components(self) -> list[int]:
+        """The components to remove, those of the first kind first."""
+        return list(dict.fromkeys(k for one in self.decisions.values() for k in one.components))
+
+
+def check_artifacts(artifacts: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the kinds to remove, in the order of the kinds; refuse those that there are not."""
+    every = artifacts == "all" or (isinstance(artifacts, list | tuple) and "all" in artifacts)
+    names = check_kinds(None if every else artifacts, "artifacts")
+    return tuple(kind for kind in kinds() if kind in names)
+
+
+def find(
+    raw: BaseRaw, ica: ICA, artifacts: Sequence[str], max_components: int, reject: bool
+) -> Found:
+    """Find the artifacts and the components to remove, which become ``ica.exclude``."""
+    with quiet():
+        scores, blink_scores, blinks = search_artifacts(
+            ica, raw, max_components=max_components, reject_by_annotation=reject
+        )
+    return judged(raw, ica, scores, blink_scores, blinks, artifacts, reject)
+
+
+def judged(
+    raw: BaseRaw,
+    ica: ICA,
+    scores: ArtifactScores,
+    blink_scores: BlinkScores,
+    blinks: BlinkTimes,
+    artifacts: Sequence[str],
+    reject: bool,
+) -> Found:
+    """Decide which components to remove, which become ``ica.exclude``, and say so."""
+    decisions = {}
+    for kind in artifacts:
+        if kind == "blink":
+            decisions[kind] = _blinks(raw, blink_scores, blinks, reject)
+        else:
+            decisions[kind] = _of_kind(scores, kind)
+    answers = [one.answer for one in decisions.values()]
+    status = "unsure" if "unsure" in answers else "no-blink"
+    if any(one.components for one in decisions.values()):
+        status = "ok"
+    found = Found(blink_scores, blinks, scores, decisions, status, _verdict(status, decisions))
+    ica.exclude = found.components
+    logger.info(f"Find: {found.verdict}; {len(blinks.events)} blinks from {blinks.source}.")
+    return found
+
+
+def _blinks(raw: BaseRaw, scores: BlinkScores, blinks: BlinkTimes, reject: bool) -> Decision:
+    """Decide about blinks, of which all components are judged together."""
+    answer = _ANSWERS[scores.verdict]
+    components = [row.component for row in scores.rows if row.decision == "blink"]
+    reason = ""
+    if scores.rows:
+        best = scores.rows[0]
+        reason = f"{component_names([best.component])[0]}, {best.reason}"
+    if answer == "yes" and not _checkable(raw, blinks, reject):
+        # Blinks that cannot be timed cannot be checked, so nothing is removed on their account.
+        answer, components = "unsure", []
+        reason = "no whole blink was found to check the result by"
+    return Decision(answer, components, blinks.events, reason)
+
+
+def _checkable(raw: BaseRaw, blinks: BlinkTimes, reject: bool) -> bool:
+    """Return whether the benefit can be measured at any of the blinks."""
+    bad = annotated_bad(raw) if reject else np.zeros(raw.n_times, bool)
+    bounds = window_bounds(-HALF_WINDOW, HALF_WINDOW, raw.info["sfreq"])
+    return len(whole_windows(blinks.events[:, 0] - raw.first_samp, bad, bounds).used) > 0
+
+
+def _of_kind(scores: ArtifactScores, kind: str) -> Decision:
+    """Decide about another kind, of which each component is judged by itself."""
+    rows = [row for row in scores.rows if row.kind == kind and row.answer != "no"]
+    rows.sort(key=lambda row: -row.probability)
+    likeliest = {}
+    for row in scores.rows:
+        # Eyes blink and turn in one component; of the other kinds the most probable one counts.
+        if row.kind != "blink" and row.answer == "yes":
+            likeliest[row.component] = max(likeliest.get(row.component, 0.0), row.probability)
+    sure = [
+        row
+        for row in rows
+        if row.answer == "yes"
+        and row.probability >= REMOVE
+        and row.probability >= likeliest[row.component]
+    ]
+    samples = [row.events[:, 0] for row in (sure or rows[:1])]
+    events = as_events(np.concatenate([np.zeros(0, np.int64), *samples]), kinds()[kind].event_id)
+    answer = "yes" if sure else "unsure" if rows else "no"
+    reason = f"{component_names([rows[0].component])[0]}, {rows[0].reason}" if rows else ""
+    return Decision(answer, [row.component for row in sure], events, reason)
+
+
+def _verdict(status: str, decisions: dict[str, Decision]) -> str:
+    """Say what was found, before anything is measured."""
+    if status == "ok":
+        return "; ".join(
+            f"{PLURALS[kind]} in {', '.join(component_names(one.components))}"
+            for kind, one in decisions.items()
+            if one.components
+        )
+    if status == "no-blink":
+        names = [PLURALS[kind] if len(decisions) > 1 else kind for kind in decisions]
+        return f"no {' or '.join(names)} found, nothing removed"
+    told = [
+        one.reason if kind == "blink" else f"{one.reason} ({kind})"
+        for kind, one in decisions.items()
+        if one.answer == "unsure"
+    ]
+    return f"unsure, nothing removed: {'; '.join(told)}"
+
+
+def component_names(components: Sequence[int]) -> list[str]:
+    """Return the names of components as MNE has them: ICA000, ICA001, ..."""
+    return [f"ICA{component:03d}" for component in components]

@@ -1,0 +1,143 @@
+"""Taking the artifacts out of a recording, and what was taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mne_otica._found import Decision
+from mne_otica._recording import annotated_bad
+from mne_otica.artifacts import kinds
+from mne_otica.ica import ICA, maps_in_volts, unmixing_in_volts, unmixing_offset
+from mne_otica.removal import Estimate, kind_part
+from mne_otica.solver._whitening import chunks
+
+if TYPE_CHECKING:
+    from mne.io import BaseRaw
+
+_PIECE = 2**17  # samples that are changed at a time
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is taken out on account of one kind, or of a person where ``kind`` is None.
+
+    ``courses`` has a row for each of ``components``; ``estimate`` tells of it, and is None where
+    components go whole.
+    """
+
+    kind: str | None
+    components: list[int]
+    courses: NDArray[np.float64]
+    estimate: Estimate | None = None
+
+    @property
+    def how(self) -> str:
+        """In which way: by ``"events"``, by ``"band"``, or as the whole ``"component"``."""
+        how = "none" if self.estimate is None else kinds()[self.kind].removal.how
+        return "component" if how == "none" else how
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What is taken out of the excluded components, a row for each, and on which account."""
+
+    courses: NDArray[np.float64]
+    parts: tuple[Part, ...] = ()
+
+    def of(self, kind: str) -> Part | None:
+        """Return what is taken out on account of one kind."""
+        return next((part for part in self.parts if part.kind == kind), None)
+
+
+def take_out(
+    raw: BaseRaw, ica: ICA, decisions: Mapping[str, Decision], settings: dict[str, Any]
+) -> Taken:
+    """Take the artifacts out of a loaded recording, in place, and return what was taken.
+
+    Parameters
+    ----------
+    raw : instance of Raw
+        It is changed.
+    ica : instance of ICA
+        Its ``exclude`` is put in order: components of the first kind first.
+    decisions : dict
+        What was decided about each kind. Components of none of them, which a person has
+        chosen, go whole.
+    settings : dict
+        The parameters of `clean_raw`.
+    """
+    of_kinds = {
+        kind: [k for k in one.components if k in ica.exclude] for kind, one in decisions.items()
+    }
+    known = list(dict.fromkeys(k for some in of_kinds.values() for k in some))
+    by_hand = [k for k in ica.exclude if k not in known]
+    ica.exclude = known + by_hand
+    courses = component_courses(raw, ica)
+    broken = ~np.isfinite(courses.sum(axis=0))
+    bad = broken | annotated_bad(raw) if settings["reject_by_annotation"] else broken
+    left, parts = courses, []
+    if by_hand:
+        parts.append(Part(None, by_hand, np.where(broken, 0.0, courses[len(known) :])))
+    for kind, some in of_kinds.items():
+        if some:
+            rows = [ica.exclude.index(k) for k in some]
+            part = _part(kind, decisions[kind], left[rows], bad, broken, raw, settings)
+            left = left.copy()
+            left[rows] -= part.courses
+            parts.append(Part(kind, some, part.courses, part.estimate))
+    taken = np.zeros_like(courses)
+    for part in parts:
+        taken[[ica.exclude.index(k) for k in part.components]] += part.courses
+    _subtract(raw, ica, taken)
+    return Taken(taken, tuple(parts))
+
+
+def _part(
+    kind: str,
+    decision: Decision,
+    courses: NDArray[np.float64],
+    bad: NDArray[np.bool_],
+    broken: NDArray[np.bool_],
+    raw: BaseRaw,
+    settings: dict[str, Any],
+) -> Part:
+    """Return what is to be taken out of the courses of a kind's components."""
+    # Where one channel is not finite no component is known, and nothing is taken out.
+    if settings["removal"] == "component":
+        return Part(kind, decision.components, np.where(broken, 0.0, courses))
+    estimate = kind_part(
+        kinds()[kind].removal,
+        courses,
+        raw.info["sfreq"],
+        decision.events[:, 0] - raw.first_samp,
+        bad,
+        highpass=raw.info["highpass"] or 0.0,
+    )
+    return Part(kind, decision.components, np.where(broken, 0.0, estimate.part), estimate)
+
+
+def component_courses(raw: BaseRaw, ica: ICA) -> NDArray[np.float64]:
+    """Return the courses of the excluded components of a loaded recording."""
+    unmixing, offset = unmixing_in_volts(ica)[ica.exclude], unmixing_offset(ica)[ica.exclude]
+    courses = np.zeros((len(ica.exclude), raw.n_times))
+    picks = [raw.ch_names.index(name) for name in ica.ch_names]
+    for chunk in chunks(raw._data) if len(courses) else ():
+        courses[:, chunk] = unmixing @ raw._data[picks, chunk] - offset
+    return courses
+
+
+def _subtract(raw: BaseRaw, ica: ICA, courses: NDArray[np.float64]) -> None:
+    """Take courses out of a recording, in place; samples where all are zero are not touched."""
+    maps = maps_in_volts(ica)[:, ica.exclude]
+    picks = [raw.ch_names.index(name) for name in ica.ch_names]
+    changed = courses.any(axis=0)
+    edges = np.flatnonzero(np.diff(np.r_[False, changed, False].astype(int)))
+    for start, stop in edges.reshape(-1, 2):
+        for begin in range(start, stop, _PIECE):
+            span = slice(begin, min(begin + _PIECE, stop))
+            raw._data[picks, span] -= maps @ courses[:, span]
