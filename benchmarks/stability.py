@@ -241,11 +241,15 @@ def judge(args: argparse.Namespace) -> Iterator[str]:
     figure.savefig(FIGURE, dpi=150)
 
 
+def _listed(numbers: list[float]) -> str:
+    return " or ".join(f"{number:g}" for number in numbers)
+
+
 def _judged(title: str, test: dict, threshold: float) -> Iterator[str]:
     yield (
-        f"{title}: seeds {test['seeds']}, {test['samples_per_squared_channel']} samples for each "
-        f"squared channel, {test['n_fits']} refits. Of {test['n_components']} components "
-        f"{test['n_true']} are true, {test['n_stable']} are called stable (index at least "
+        f"{title}: seeds {test['seeds']}, {_listed(test['samples_per_squared_channel'])} samples "
+        f"for each squared channel, {_listed(test['n_fits'])} refits. Of "
+        f"{test['n_components']} components {test['n_true']} are true, {test['n_stable']} are called stable (index at least "
         f"{threshold}): {test['true_of_stable']:.1%} of the stable are true, "
         f"{test['stable_of_true']:.1%} of the true are stable. Brier score {test['brier']}.\n"
     )

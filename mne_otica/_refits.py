@@ -26,7 +26,7 @@ from mne_otica.ica import METHOD
 from mne_otica.solver import DEFAULT_MAX_ITER, unmix
 from mne_otica.solver._newton import minimise
 from mne_otica.solver._objective import Objective
-from mne_otica.solver._refinement import refine_fully, refine_rotation
+from mne_otica.solver._refinement import negligible_drop, refine_fully, refine_rotation
 from mne_otica.solver._whitening import Channels, project
 
 if TYPE_CHECKING:
@@ -282,17 +282,12 @@ def _otica(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tupl
     max_iter = params.get("max_iter", DEFAULT_MAX_ITER)
     objective = Objective(X)
     solution = minimise(objective, np.eye(len(X)), tol=tol, max_iter=max_iter)
-    refine = _REFINE.get(params.get("refine", "auto"))
-    W = solution.W if refine is None else refine(objective, solution.W, tol)
+    W, refine = solution.W, params.get("refine", "auto")
+    if refine in ("auto", "full"):
+        W = refine_fully(objective, W, tol, negligible_drop(*X.shape))
+    elif refine in ("rotation", True):
+        W = refine_rotation(objective, W, tol)
     return W, bool(solution.converged)
-
-
-_REFINE = {
-    "auto": refine_fully,
-    "full": refine_fully,
-    "rotation": refine_rotation,
-    True: refine_rotation,
-}
 
 
 def _fastica(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tuple[NDArray, bool]:

@@ -253,9 +253,9 @@ def stability(
     second. Each component is compared with the one of the refit that correlates most with it over
     the whole recording, so order, sign and scale do not matter.
 
-    These correlations and those of the maps, as means over the refits of the logarithm of
-    1 - r², are turned into the index by a calibration on simulated recordings: of components with
-    this index, that share had the map of a true source (a correlation of more than 0.95). The
+    The correlations r of the maps, as a mean over the refits of the logarithm of 1 - r², are
+    turned into the index by a calibration on simulated recordings: of components with this
+    index, that share had the map of a true source (a correlation of more than 0.95). The
     calibration was made with the default fit of this package; for other methods the index is a
     ranking. It is about the components of the ICA, not about their origin: mains hum, a loose
     electrode and brain rhythms can all be stable. Sources that always act together, such as a
