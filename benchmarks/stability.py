@@ -251,7 +251,8 @@ def _judged(title: str, test: dict, threshold: float) -> Iterator[str]:
         f"for each squared channel, {_listed(test['n_fits'])} refits. Of "
         f"{test['n_components']} components {test['n_true']} are true, {test['n_stable']} are "
         f"called stable (index at least {threshold}): {test['true_of_stable']:.1%} of the "
-        f"stable are true, {test['stable_of_true']:.1%} of the true are stable. Brier score {test['brier']}.\n"
+        f"stable are true, {test['stable_of_true']:.1%} of the true are stable. "
+        f"Brier score {test['brier']}.\n"
     )
     yield "| index, mean | components | share true |"
     yield "|---|---|---|"
