@@ -64,6 +64,7 @@ numpydoc_xref_aliases = {
     "BlinkScores": "mne_otica.artifacts.BlinkScores",
     "BlinkTimes": "mne_otica.artifacts.BlinkTimes",
     "Cleaned": "mne_otica.cleaning.Cleaned",
+    "ComponentReview": "mne_otica.viz.ComponentReview",
     "Covariance": "mne.Covariance",
     "Epochs": "mne.Epochs",
     "Figure": "matplotlib.figure.Figure",

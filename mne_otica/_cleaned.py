@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from mne import BaseEpochs
     from mne.io import BaseRaw
 
+    from mne_otica.viz import ComponentReview
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Cleaned:
@@ -162,6 +164,41 @@ class Cleaned:
         from mne_otica import viz
 
         return viz.plot_components(self, show=show)
+
+    @fill_doc
+    def review(self, *, show: bool = True) -> ComponentReview:
+        """Look at the components, flip some by clicking them, and see what that does.
+
+        Parameters
+        ----------
+        %(show)s
+
+        Returns
+        -------
+        review : instance of ComponentReview
+            The figures and the choice; ``review.result()`` is the recording cleaned by it.
+        """
+        from mne_otica.viz import ComponentReview
+
+        return ComponentReview(self, show=show)
+
+    def with_components(self, components: Sequence[int]) -> Cleaned:
+        """Return the same recording cleaned of other components.
+
+        Parameters
+        ----------
+        components : sequence of int
+            The components to remove. Of those that were found to hold an artifact only the
+            artifact is taken out; others go whole.
+
+        Returns
+        -------
+        result : instance of Cleaned
+            A new result with everything measured again.
+        """
+        from mne_otica._choice import rechosen
+
+        return rechosen(self, components)
 
     def report(self, *, title: str | None = None) -> mne.Report:
         """Make a report of figures and a table.

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from mne_otica._checks import _check_option, _validate_type
 from mne_otica._cleaned import Cleaned
-from mne_otica._glance import Part, parts
+from mne_otica._glance import parts
 from mne_otica.ica import unmixing_in_volts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from mne_otica._measures import KindResult
 
 # Line styles tell before and after apart where colours do not.
 BEFORE = dict(color="0.45", linestyle="--", linewidth=1.5)
@@ -27,14 +29,16 @@ EVENT = dict(color="C3", marker="|", linestyle="none", markersize=9)
 _HALF = 0.5  # seconds on either side of an event that are drawn
 
 
-def checked_part(result: Cleaned, kind: str | None = None) -> Part:
+def checked_part(
+    result: Cleaned, kind: str | None = None, *, by_events: bool = False
+) -> KindResult:
     """Return a kind that was removed, the first if none is named, or raise."""
     _validate_type(result, Cleaned, "result", "Cleaned")
-    removed = {part.kind: part for part in parts(result)}
+    removed = {one.kind: one for one in parts(result) if one.benefit is not None or not by_events}
     if not removed:
         raise ValueError(
-            f"Nothing was removed ({result.verdict}), so there is no before and after to draw; "
-            "plot_component shows the best candidate."
+            f"Nothing was removed{' at events' if by_events else ''} ({result.verdict}), so there "
+            "is no before and after to draw; plot_component shows the best candidate."
         )
     if kind is None:
         return next(iter(removed.values()))
@@ -73,7 +77,7 @@ def info_of(result: Cleaned, names: list[str]) -> mne.Info:
     return mne.pick_info(info, [info.ch_names.index(name) for name in names])
 
 
-def event_times(result: Cleaned, part: Part) -> NDArray[np.float64]:
+def event_times(result: Cleaned, part: KindResult) -> NDArray[np.float64]:
     """Return when a kind of artifact happens, in seconds from the start."""
     raw = result._filtered
     return (part.events[:, 0] - raw.first_samp) / raw.info["sfreq"]

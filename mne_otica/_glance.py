@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from mne_otica._cleaned import Cleaned
-    from mne_otica.evaluation import Preservation, RMSReduction
+    from mne_otica._measures import KindResult
+    from mne_otica.artifacts import ArtifactRow
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Glance:
 
     component: int
     kind: str
+    label: str
     probability: float
     answer: str
     reason: str
@@ -38,7 +39,7 @@ class Glance:
     @property
     def told(self) -> str:
         """What it is said to hold."""
-        return f"{self.kind} {self.chance}" if self.answer != "no" else "no artifact"
+        return f"{self.kind} {self.chance}" if self.answer != "no" else self.label
 
     @property
     def trusted(self) -> str:
@@ -46,31 +47,21 @@ class Glance:
         return "–" if self.trust is None else f"{self.trust:.2f}"
 
 
-@dataclass(frozen=True)
-class Part:
-    """A kind of artifact that was removed: where, when, and what that did."""
-
-    kind: str
-    components: list[int]
-    events: NDArray[np.int64]
-    benefit: RMSReduction
-    harm: Preservation
-
-
 def glances(result: Cleaned) -> list[Glance]:
     """Return what is known of every component, in their order."""
-    rows = {row.component: row for row in result.scores.rows}
     index = None if result.stability is None else result.stability.index
+    removed_as = {k: one.kind for one in result.kinds.values() for k in one.components}
     shown = []
-    for k in range(result.ica.n_components_):
-        row = rows.get(k)
+    for k, label in enumerate(result.artifacts.labels):
+        row = _telling([row for row in result.artifacts.rows if row.component == k], removed_as)
         shown.append(
             Glance(
                 component=k,
-                kind="blink",
-                probability=float(result.scores.values[k]),
-                answer={"blink": "yes"}.get(row.decision, row.decision) if row else "no",
-                reason=row.reason if row else "",
+                kind=row.kind,
+                label=label,
+                probability=row.probability,
+                answer=row.answer,
+                reason=row.reason,
                 trust=None if index is None else float(index[k]),
                 removed=k in result.ica.exclude,
             )
@@ -78,9 +69,15 @@ def glances(result: Cleaned) -> list[Glance]:
     return shown
 
 
-def parts(result: Cleaned) -> list[Part]:
-    """Return the kinds that were removed and measured."""
-    if result.benefit is None or result.harm is None:
-        return []
-    removed = [int(k) for k in result.ica.exclude]
-    return [Part("blink", removed, result.events, result.benefit, result.harm)]
+def _telling(rows: list[ArtifactRow], removed_as: dict[int, str]) -> ArtifactRow:
+    """Return the row of the kind that a component was removed for, or of the likeliest one."""
+
+    def rank(row: ArtifactRow) -> tuple[bool, bool, float]:
+        return removed_as.get(row.component) == row.kind, row.answer != "no", row.probability
+
+    return max(rows, key=rank)
+
+
+def parts(result: Cleaned) -> list[KindResult]:
+    """Return the kinds of which something was removed and measured."""
+    return [one for one in result.kinds.values() if one.gone is not None]

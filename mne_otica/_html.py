@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mne_otica._cleaned import Cleaned
 from mne_otica._drawing import info_of
+from mne_otica._found import component_names
 from mne_otica._glance import Glance, glances, parts
 from mne_otica._topomap import STANDARD, SmallMaps, small_maps
 
@@ -113,9 +114,9 @@ def _kinds(result: Cleaned) -> str:
     rows = [
         {
             "Kind": part.kind,
-            "Components": ", ".join(f"ICA{k:03d}" for k in part.components),
-            "Events": str(len(part.events)),
-            "Average removed": f"{part.benefit.average:.0%}",
+            "Components": ", ".join(component_names(part.components)) or "by hand",
+            "Events": str(len(part.events)) if part.benefit is not None else "–",
+            "Removed of it": f"{part.gone:.0%}",
             "Taken out elsewhere": f"{part.harm.taken_out:.1%}",
         }
         for part in parts(result)

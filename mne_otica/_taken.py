@@ -97,6 +97,12 @@ def take_out(
     return Taken(taken, tuple(parts))
 
 
+def put_back(raw: BaseRaw, ica: ICA, courses: NDArray[np.float64]) -> BaseRaw:
+    """Undo `take_out` in place, to the rounding of the samples that it changed."""
+    _subtract(raw, ica, -courses)
+    return raw
+
+
 def _part(
     kind: str,
     decision: Decision,

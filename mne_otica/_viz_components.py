@@ -119,7 +119,7 @@ def plot_component(
         The figure; ticks below the time course are the events that were found.
     """
     _validate_type(result, Cleaned, "result", "Cleaned")
-    component = _checked_component(result, component)
+    component = checked_component(result, component)
     check_axes(axes, 2)
     if axes is None:
         _, axes = plt.subplots(1, 2, figsize=(10, 2.8), width_ratios=[1, 4], layout="constrained")
@@ -144,7 +144,7 @@ def plot_component(
     return finish(axes[0], show)
 
 
-def _checked_component(result: Cleaned, component: int | None) -> int:
+def checked_component(result: Cleaned, component: int | None) -> int:
     if component is None:
         if result.ica.exclude:
             return int(result.ica.exclude[0])

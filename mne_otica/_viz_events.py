@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from mne_otica._measures import KindResult
+
 _MARGIN = 0.5  # s that are drawn before the first event
 _MOST_LINES = 30  # events drawn one by one
 _PARTS = {
@@ -63,7 +65,7 @@ def plot_events(
     figure : instance of Figure
         The figure: thin lines are events, thick lines their mean.
     """
-    part = checked_part(result, kind)
+    part = checked_part(result, kind, by_events=True)
     _validate_type(n_channels, "int-like", "n_channels")
     _validate_number(n_channels, "n_channels", at_least=1)
     benefit = part.benefit
@@ -113,11 +115,11 @@ def plot_removal(
         The course of the first component of that kind round an event of median size, and its
         average over events, with the part taken out and the part that stayed.
     """
-    part = checked_part(result, kind)
+    part = checked_part(result, kind, by_events=True)
     check_axes(axes, 2)
     if axes is None:
         _, axes = plt.subplots(1, 2, figsize=(10, 3), sharey=True, layout="constrained")
-    component = part.components[0]
+    component = (part.components or result.ica.exclude)[0]  # a person may have chosen others
     whole, taken = course(result, component), result._taken[result.ica.exclude.index(component)]
     pieces = {"component": whole, "taken out": taken, "stayed": whole - taken}
     windows = {}
@@ -167,7 +169,7 @@ def plot_traces(
     figure : instance of Figure
         The figure; ticks are the events that were removed.
     """
-    checked_part(result)
+    checked_part(result, by_events=True)
     raw = result._filtered
     ch_name = _worst_channel(result) if ch_name is None else ch_name
     _check_option("ch_name", ch_name, tuple(raw.ch_names))
@@ -181,7 +183,7 @@ def plot_traces(
     for data, style, label in before_and_after(result, ch_name):
         ax.plot(raw.times[shown], 1e6 * data[shown], label=label, **(style | dict(linewidth=1.0)))
     low = ax.get_ylim()[0]
-    for k, part in enumerate(parts(result)):
+    for k, part in enumerate(_at_events(result)):
         times = event_times(result, part)
         times = times[(times >= start) & (times <= start + duration)]
         style = EVENT | dict(color=f"C{3 + k}", label=part.kind)
@@ -192,9 +194,14 @@ def plot_traces(
     return finish(ax, show)
 
 
+def _at_events(result: Cleaned) -> list[KindResult]:
+    """Return the kinds that were removed at their events."""
+    return [part for part in parts(result) if part.benefit is not None]
+
+
 def _worst_channel(result: Cleaned) -> str:
     """Return the channel whose average artifact was the largest, of any kind."""
-    each = [part.benefit for part in parts(result)]
+    each = [part.benefit for part in _at_events(result)]
     worst = max(each, key=lambda benefit: benefit.blink_size.max())
     return worst.most_affected(1)[0]
 
@@ -203,6 +210,7 @@ def _fullest(result: Cleaned, duration: float) -> float:
     """Return where the seconds begin that have as many events as any."""
     raw = result._filtered
     sfreq = raw.info["sfreq"]
-    samples = np.concatenate([part.events[:, 0] for part in parts(result)]) - raw.first_samp
+    each = [part.events[:, 0] for part in _at_events(result)]
+    samples = np.concatenate(each) - raw.first_samp
     length = min(int(duration * sfreq), raw.n_times)
     return fullest_window(samples, length, raw.n_times, int(_MARGIN * sfreq)) / sfreq

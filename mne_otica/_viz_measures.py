@@ -13,6 +13,7 @@ from mne_otica import evaluation
 from mne_otica._cleaned import Cleaned
 from mne_otica._docs import fill_doc
 from mne_otica._drawing import AFTER, BEFORE, bare, check_axes, checked_part, finish, info_of
+from mne_otica._found import PLURALS
 from mne_otica._topomap import plot_map
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ def plot_reduction(
     figure : instance of Figure
         A topographic map, or bars where the places of channels are not known.
     """
-    part = checked_part(result, kind)
+    part = checked_part(result, kind, by_events=True)
     shares = 100 * np.nan_to_num(part.benefit.per_channel)
-    title = f"Benefit: RMS at {part.kind}s\n{part.benefit.overall:.0%} less"
+    title = f"Benefit: RMS at {PLURALS[part.kind]}\n{part.benefit.overall:.0%} less"
     return _plot_channels(result, shares, part.benefit.ch_names, title, 100.0, "Reds", ax, show)
 
 
@@ -64,7 +65,8 @@ def plot_harm(
     """
     part = checked_part(result, kind)
     shares = 100 * np.nan_to_num(part.harm.taken_out_per_channel)
-    title = f"Harm: taken out away from {part.kind}s\n{part.harm.taken_out:.1%}"
+    where = f"away from {PLURALS[part.kind]}" if part.benefit is not None else "altogether"
+    title = f"Harm: taken out {where}\n{part.harm.taken_out:.1%}"
     most = max(10.0, shares.max())
     return _plot_channels(result, shares, part.harm.ch_names, title, most, "Purples", ax, show)
 
@@ -89,12 +91,15 @@ def _plot_channels(
 
 
 @fill_doc
-def plot_band_power(result: Cleaned, *, ax: Axes | None = None, show: bool = True) -> Figure:
-    """Draw the spectrum away from artifacts before and after.
+def plot_band_power(
+    result: Cleaned, *, kind: str | None = None, ax: Axes | None = None, show: bool = True
+) -> Figure:
+    """Draw the spectrum before and after, away from the events of a kind if it has some.
 
     Parameters
     ----------
     %(result)s
+    %(kind)s
     %(ax)s
     %(show)s
 
@@ -103,8 +108,7 @@ def plot_band_power(result: Cleaned, *, ax: Axes | None = None, show: bool = Tru
     figure : instance of Figure
         The mean over channels, with the change of each band.
     """
-    checked_part(result)
-    harm = result.harm
+    harm = checked_part(result, kind).harm
     check_axes(None if ax is None else [ax], 1)
     if ax is None:
         _, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
@@ -128,7 +132,7 @@ def plot_band_power(result: Cleaned, *, ax: Axes | None = None, show: bool = Tru
     ax.set_xscale("log")
     ax.set_xticks([1, 4, 8, 13, 30, 45], ["1", "4", "8", "13", "30", "45"])
     ax.minorticks_off()
-    ax.set(xlabel="Frequency (Hz)", ylabel="Power away from artifacts (µV²/Hz)")
+    ax.set(xlabel="Frequency (Hz)", ylabel="Power (µV²/Hz)")
     bare(ax)
     ax.legend(frameon=False, loc="lower left")
     return finish(ax, show)
@@ -136,7 +140,7 @@ def plot_band_power(result: Cleaned, *, ax: Axes | None = None, show: bool = Tru
 
 @fill_doc
 def plot_benefit_and_harm(result: Cleaned, *, kind: str | None = None, show: bool = True) -> Figure:
-    """Draw the reduction and the harm per channel.
+    """Draw the reduction and the harm per channel; the harm alone where there are no events.
 
     Parameters
     ----------
@@ -149,8 +153,12 @@ def plot_benefit_and_harm(result: Cleaned, *, kind: str | None = None, show: boo
     figure : instance of Figure
         The figure.
     """
-    figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
-    plot_reduction(result, kind=kind, ax=axes[0], show=False)
-    plot_harm(result, kind=kind, ax=axes[1], show=False)
+    part = checked_part(result, kind)
+    by_events = part.benefit is not None
+    figure, axes = plt.subplots(1, 2 if by_events else 1, figsize=(8, 3.4), squeeze=False)
+    figure.set_layout_engine("constrained")
+    if by_events:
+        plot_reduction(result, kind=part.kind, ax=axes[0, 0], show=False)
+    plot_harm(result, kind=part.kind, ax=axes[0, -1], show=False)
     plt_show(show)
     return figure

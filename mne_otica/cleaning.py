@@ -238,10 +238,12 @@ def conclude(
     taken: Taken,
     settings: dict[str, Any],
     in_band: Sequence[NDArray[np.float64]] | None = None,
+    brief: bool = False,
 ) -> Cleaned:
     """Measure what the removal did; return all that is known about it.
 
-    ``in_band`` is what each part has taken out in the band of the fit; None filters it.
+    ``in_band`` is what each part has taken out in the band of the fit; None filters it. ``brief``
+    measures only what the verdict says, for people who wait.
     """
     if in_band is None:
         in_band = [_in_band(part.courses, filtered, settings) for part in taken.parts]
@@ -249,7 +251,7 @@ def conclude(
     for part, courses in zip(taken.parts, in_band, strict=True):
         total[[ica.exclude.index(k) for k in part.components]] += courses
     results = {
-        kind: _measured(kind, found, taken, in_band, filtered, ica, settings)
+        kind: _measured(kind, found, taken, in_band, filtered, ica, settings, brief)
         for kind in found.decisions
     }
     seen = next((one for one in results.values() if one.benefit is not None), None)
@@ -295,6 +297,7 @@ def _measured(
     filtered: BaseRaw,
     ica: ICA,
     settings: dict[str, Any],
+    brief: bool,
 ) -> KindResult:
     """Return what became of one kind: what was decided, and what the removal did."""
     decision, part = found.decisions[kind], taken.of(kind)
@@ -318,13 +321,13 @@ def _measured(
     reject = settings["reject_by_annotation"]
     pair = Pair.of_arrays(filtered, before, before - gone, range(len(before)), reject)
     if result.how == "band":
-        measures = _band_measures(pair, kinds()[kind].removal.l_freq)
+        measures = _band_measures(pair, kinds()[kind].removal.l_freq, brief)
     else:
         signs = None
         if kinds()[kind].removal.shape == "step" and part is not None:
             signs = _directions(part.courses[0], decision.events[:, 0] - filtered.first_samp, pair)
-        sham = _sham(part, maps, filtered, settings)
-        measures = _event_measures(pair, decision.events, sham, signs)
+        sham = None if brief else _sham(part, maps, filtered, settings)
+        measures = _event_measures(pair, decision.events, sham, signs, brief)
     if "harm" in measures:
         away = f"{measures['harm'].seconds:.0f} s away from them"
         logger.info(f"Evaluate: {len(decision.events)} {PLURALS[kind]}, and {away}.")
@@ -336,6 +339,7 @@ def _event_measures(
     events: NDArray[np.int64],
     sham: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
     signs: NDArray[np.float64] | None,
+    brief: bool,
 ) -> dict[str, Any]:
     """Return what went at events and elsewhere; nothing where no whole event is left."""
     with quiet():
@@ -343,11 +347,11 @@ def _event_measures(
             benefit = evaluation.benefit_of(pair, events, signs=signs)
         except ValueError:  # there are none, or the edges or bad spans cut every window
             return {}
-        harm = evaluation.harm_of(pair, events, sham=sham)
+        harm = evaluation.harm_of(pair, events, sham=sham, brief=brief)
     return dict(gone=benefit.average, benefit=benefit, harm=harm)
 
 
-def _band_measures(pair: Pair, l_freq: float) -> dict[str, Any]:
+def _band_measures(pair: Pair, l_freq: float, brief: bool) -> dict[str, Any]:
     """Return what went above a frequency, at the channels that lost most, and altogether."""
     power = [
         np.sum(mne.filter.filter_data(x, pair.sfreq, l_freq, None, verbose="error") ** 2, axis=1)
@@ -356,7 +360,7 @@ def _band_measures(pair: Pair, l_freq: float) -> dict[str, Any]:
     most = np.argsort(power[1] - power[0])[: evaluation.MOST_AFFECTED]
     gone = evaluation.reduction(power[0][most].sum(), power[1][most].sum())
     with quiet():
-        return dict(gone=gone, harm=evaluation.harm_of(pair, np.zeros((0, 3), int)))
+        return dict(gone=gone, harm=evaluation.harm_of(pair, np.zeros((0, 3), int), brief=brief))
 
 
 def _directions(

@@ -260,10 +260,12 @@ def harm_of(
     events: ArrayLike,
     limits: tuple[float, float] = (-HALF_WINDOW, HALF_WINDOW),
     sham: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+    brief: bool = False,
 ) -> Preservation:
     """Measure the harm on arrays; see `preservation`.
 
     ``sham`` are maps and courses of what would be taken out for events that are not there.
+    ``brief`` leaves out spectra, correlation and rank, which take longest and are not known then.
     """
     bounds = window_bounds(*limits, pair.sfreq)
     samples = event_samples(events, pair.first_samp, pair.n_times)
@@ -279,7 +281,7 @@ def harm_of(
         )
     before, after = pair.before[:, free], pair.after[:, free]
     power = np.array([np.sum(x**2, axis=1) for x in (before, after, after - before)])
-    freqs, spectra = _spectra(pair, free)
+    freqs, spectra = (np.zeros(0), np.zeros((3, 0))) if brief else _spectra(pair, free)
     result = Preservation(
         taken_out=rms_ratio(power[2].sum(), power[0].sum()),
         taken_out_per_channel=rms_ratio(power[2], power[0]),
@@ -291,7 +293,7 @@ def harm_of(
         if sham is None
         else rms_ratio(np.sum((sham[0] @ sham[1][:, free]) ** 2), power[0].sum()),
         rms_change=-reduction(*power[:2].sum(axis=1)),
-        correlation=_correlation(before, after),
+        correlation=float("nan") if brief else _correlation(before, after),
         band_power={
             name: rms_ratio(*(_in_band(freqs, spectra[k], band) for k in (1, 0))) ** 2 - 1
             for name, band in BANDS.items()
@@ -299,8 +301,8 @@ def harm_of(
         freqs=freqs,
         power_before=spectra[0],
         power_after=spectra[1],
-        rank_before=rank_of(pair.before, pair.info),
-        rank_after=rank_of(pair.after, pair.info),
+        rank_before=0 if brief else rank_of(pair.before, pair.info),
+        rank_after=0 if brief else rank_of(pair.after, pair.info),
         ch_names=pair.ch_names,
         seconds=float(free.sum() / pair.sfreq),
         margin=margin,

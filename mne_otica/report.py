@@ -89,10 +89,13 @@ def _figures(result: Cleaned) -> Iterator[tuple[str, Figure]]:
         yield "Best candidate", viz.plot_component(result, show=False)
     for part in removed:
         name, chosen = part.kind.capitalize(), dict(kind=part.kind, show=False)
-        yield f"{name}: before and after", viz.plot_events(result, **chosen)
-        yield f"{name}: taken out and left in", viz.plot_removal(result, **chosen)
+        if part.benefit is not None:
+            yield f"{name}: before and after", viz.plot_events(result, **chosen)
+            yield f"{name}: taken out and left in", viz.plot_removal(result, **chosen)
         yield f"{name}: benefit and harm", viz.plot_benefit_and_harm(result, **chosen)
-    if removed:
+        if part.benefit is None:
+            yield f"{name}: spectrum", viz.plot_band_power(result, **chosen)
+    if any(part.benefit is not None for part in removed):
         yield "Ten seconds of the worst channel", viz.plot_traces(result, show=False)
         yield "Spectrum away from artifacts", viz.plot_band_power(result, show=False)
     if result.stability is not None:

@@ -19,12 +19,14 @@ from mne_otica._viz_measures import (
     plot_harm,
     plot_reduction,
 )
+from mne_otica._viz_review import ComponentReview
 from mne_otica._viz_stability import plot_stability
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
+    "ComponentReview",
     "plot_band_power",
     "plot_benefit_and_harm",
     "plot_cleaned",

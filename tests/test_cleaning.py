@@ -202,7 +202,7 @@ def test_result_in_words_and_json(blinking, still):
         assert cleaned.verdict in repr(cleaned)
         card = cleaned._repr_html_()
         assert cleaned.verdict[1:] in card  # as a sentence
-        assert card.count("<table") == 2
+        assert "Candidates" in card
         facts = json.loads(json.dumps(cleaned.to_dict(), allow_nan=False))
         assert facts["settings"]["random_state"] == 0
         assert {"mne", "mne_otica", "numpy"} < set(facts["versions"])

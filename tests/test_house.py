@@ -19,9 +19,10 @@ FLOORS = [
     {"eeglab"},
     {"_cleaned"},
     {"cleaning"},
-    {"_epochs", "_viz_stability", "_glance"},
+    {"_epochs", "_viz_stability", "_glance", "_choice"},
     {"_drawing"},
     {"_viz_components", "_viz_events", "_viz_measures", "_html"},
+    {"_viz_review"},
     {"viz"},
     {"report"},
     {"study"},
@@ -29,7 +30,9 @@ FLOORS = [
     {"__main__"},
 ]
 # Methods that draw import what lies above them when they are called, as MNE's do.
-DRAWN = {(low, high) for low in ("_cleaned", "trust") for high in ("viz", "report", "_html")}
+DRAWN = {
+    (low, high) for low in ("_cleaned", "trust") for high in ("viz", "report", "_html", "_choice")
+}
 
 
 def room(module):

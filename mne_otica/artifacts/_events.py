@@ -179,12 +179,11 @@ def _consistency(windows: NDArray[np.float64]) -> float:
     if len(windows) < 2:
         return np.nan
     windows = windows - windows.mean(axis=1, keepdims=True)
-    correlations = []
-    for k, window in enumerate(windows):
-        # With many events each weighs little, and the median of all will do.
-        rest = windows if len(windows) > 20 else np.delete(windows, k, axis=0)
-        correlations.append(correlation(window, np.median(rest, axis=0)))
-    return float(np.median(correlations))
+    if len(windows) > 20:  # each weighs little, and the median of all will do
+        medians = [np.median(windows, axis=0)] * len(windows)
+    else:
+        medians = [np.median(np.delete(windows, k, axis=0), axis=0) for k in range(len(windows))]
+    return float(np.median([correlation(*pair) for pair in zip(windows, medians, strict=True)]))
 
 
 def correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:

@@ -28,7 +28,12 @@ from numpy.typing import NDArray
 from mne_otica.solver._lbfgs import Memory
 from mne_otica.solver._objective import Evaluation, Objective
 from mne_otica.solver._optima import WORTHWHILE, escape
-from mne_otica.solver._refinement import refine_fully, refine_rotation
+from mne_otica.solver._refinement import (
+    negligible_drop,
+    refine_fully,
+    refine_rotation,
+    unit_rows,
+)
 from mne_otica.solver._rotations import nearest_rotation, rotation
 from mne_otica.solver._solution import Solution
 
@@ -54,11 +59,12 @@ MIN_SCOUT_SAMPLES = 10_000
 SCOUT_SAMPLES_PER_COMPONENT = 50
 MIN_VARIANCE = 0.1  # of a direction among the samples of a scout, to be made one
 # Where there are this many times more samples again, and a refinement follows on all of them, the
-# optimum is sought on a part of that many times the samples of the scout.
+# optimum is sought, and refined, on a part of that many times the samples of the scout.
 MIDDLE_FACTOR = 4
 MIDDLE_FROM = 2
 # What is polished later, on all samples and components, need not be found exactly.
 SCOUT_TOL_FACTOR = 10
+REFINED_TOL_FACTOR = 3
 SEARCH_TOL_FACTOR = 3
 
 
@@ -152,25 +158,36 @@ def solve(
     X = np.asarray(X, dtype=np.float32)
     n_scout = max(MIN_SCOUT_SAMPLES, SCOUT_SAMPLES_PER_COMPONENT * len(X))
     n_middle = MIDDLE_FACTOR * n_scout
+    refined = refinement != "none" and len(X) > 1
+    nearly = tol
     if X.shape[1] >= SCOUTED_FROM * n_scout:
-        W = fit.descend(_some(X, n_scout, rng), W, SCOUT_TOL_FACTOR * tol).W
-    if X.shape[1] >= MIDDLE_FROM * n_middle and refinement != "none":
-        W = fit.descend_and_escape(_some(X, n_middle, rng), W, tol).W
+        W = fit.descend(_some(X, n_scout, rng)[0], W, SCOUT_TOL_FACTOR * tol).W
+        nearly = REFINED_TOL_FACTOR * tol if refined else tol
+    if X.shape[1] >= MIDDLE_FROM * n_middle and refined:
+        some, whitening = _some(X, n_middle, rng)
+        W = fit.descend_and_escape(some, W, nearly).W
         # What is rare may be missing among them.
         solution = fit.descend(X, W, SCOUT_TOL_FACTOR * tol)
+        if refinement == "full":
+            W = fit.refine(some, solution.W, refinement, tol, X.shape[1])
+            solution = replace(solution, W=unit_rows(W @ whitening))
     else:
-        solution = fit.descend_and_escape(X, W, tol)
-    if refinement != "none" and len(X) > 1:
-        solution = fit.refine(X, solution, tol, fully=refinement == "full")
+        solution = fit.descend_and_escape(X, W, nearly)
+    if refined:
+        W = fit.refine(X, solution.W, refinement, tol, X.shape[1])
+        fit.n_evaluations += 1
+        solution = replace(solution, W=W, correlation=Objective(X)(W).correlation)
     return replace(solution, n_iter=fit.n_iter, n_evaluations=fit.n_evaluations)
 
 
-def _some(X: NDArray[np.float32], n_samples: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Draw samples, and make them white."""
+def _some(
+    X: NDArray[np.float32], n_samples: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Draw samples and make them white; return them and the matrix that did."""
     return _whitened(X[:, np.sort(rng.choice(X.shape[1], n_samples, replace=False))])
 
 
-def _whitened(X: NDArray[np.float32]) -> NDArray[np.float32]:
+def _whitened(X: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Make white what is white only as part of more samples.
 
     Correlations that a few samples have by chance would drown what is not Gaussian in them.
@@ -178,7 +195,7 @@ def _whitened(X: NDArray[np.float32]) -> NDArray[np.float32]:
     values, vectors = np.linalg.eigh(np.cov(X, dtype=np.float64, bias=True))
     # What is rare can be missing among few samples: its noise is not blown up to its size.
     half = ((vectors / np.sqrt(np.maximum(values, MIN_VARIANCE))) @ vectors.T).astype(X.dtype)
-    return half @ (X - X.mean(axis=1, keepdims=True))
+    return half @ (X - X.mean(axis=1, keepdims=True)), half
 
 
 class _Fit:
@@ -219,14 +236,21 @@ class _Fit:
         return best
 
     def refine(
-        self, X: NDArray[np.float32], solution: Solution, tol: float, fully: bool
-    ) -> Solution:
-        """Go from the optimum of the contrast to the most precise estimate near to it."""
+        self,
+        X: NDArray[np.float32],
+        W: NDArray[np.float64],
+        refinement: str,
+        tol: float,
+        n_samples: int,
+    ) -> NDArray[np.float64]:
+        """Go from the optimum to the most precise estimate that so many samples are worth."""
         objective = Objective(X)
-        W = (refine_fully if fully else refine_rotation)(objective, solution.W, tol)
-        correlation = objective(W).correlation
+        if refinement == "full":
+            W = refine_fully(objective, W, tol, negligible_drop(len(X), n_samples))
+        else:
+            W = refine_rotation(objective, W, tol)
         self.n_evaluations += objective.n_evaluations
-        return replace(solution, W=W, correlation=correlation)
+        return W
 
     def _search(self, tol: float, Z: NDArray[np.float32], Q: NDArray) -> tuple[NDArray, NDArray]:
         """Descend on a few components; a search like this is not part of the budget."""

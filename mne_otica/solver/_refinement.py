@@ -32,15 +32,19 @@ from mne_otica.solver._scores import Scores, choose_penalties, fit_scores
 # fit leaves them a little less dependent.
 MAX_ROTATIONS = 6
 MAX_FITS = 10
-MAX_STEPS = 10  # with the same scores
+MAX_STEPS = 5  # with the same scores
 MAX_HALVINGS = 6
 SUFFICIENT_DECREASE = 1e-4
 LONGEST_ROTATION = 0.1  # radians: this is not a search
 LONGEST_STEP = 0.3
+# Fitting d² weights to N samples lowers L by d² / 2 N by chance. Steps that gain less than this
+# share of it, or less than so many nats, are not worth a pass over the data.
+NEGLIGIBLE_SHARE = 0.02
+MAX_NEGLIGIBLE = 5e-4
 # Two nearly Gaussian components do not tell their angle, nor more of their correlation than the
-# covariance of the sample: pairs whose angle has a larger standard error are left alone,
-# whatever it is those with a larger e_i + e_j are not.
-MAX_ERROR = 0.022  # radians, for independent samples; those of recordings are a few times fewer
+# covariance of the sample: pairs whose angle has a larger standard error are left alone. Whatever
+# it is, those with a larger e_i + e_j are not.
+MAX_ERROR = 0.05  # radians
 NOT_GAUSSIAN = 0.2
 
 
@@ -81,7 +85,14 @@ def refine_rotation(
     return W
 
 
-def refine_fully(objective: Objective, W: NDArray[np.float64], tol: float) -> NDArray[np.float64]:
+def negligible_drop(n_components: int, n_samples: int) -> float:
+    """Return the drop of L that is not worth a pass over the data."""
+    return min(NEGLIGIBLE_SHARE * n_components**2 / (2 * n_samples), MAX_NEGLIGIBLE)
+
+
+def refine_fully(
+    objective: Objective, W: NDArray[np.float64], tol: float, negligible: float
+) -> NDArray[np.float64]:
     """Go from a rotation to the most likely matrix near to it.
 
     Parameters
@@ -92,6 +103,8 @@ def refine_fully(objective: Objective, W: NDArray[np.float64], tol: float) -> ND
         The rotation.
     tol : float
         Stop when no component gets more of another than this.
+    negligible : float
+        Stop when the likelihood gains no more than this.
 
     Returns
     -------
@@ -104,8 +117,9 @@ def refine_fully(objective: Objective, W: NDArray[np.float64], tol: float) -> ND
         scores = fit_scores(counts, penalties, information)
         information = scores.information
         before = W
-        W, counts = _descend(objective, W, counts, scores, tol)
-        if np.abs(np.linalg.solve(before.T, W.T) - np.eye(len(W))).max() < tol:
+        W, counts, drop = _descend(objective, W, counts, scores, tol, negligible)
+        moved = np.abs(np.linalg.solve(before.T, W.T) - np.eye(len(W))).max()
+        if moved < tol or drop < negligible:
             break
     return W
 
@@ -116,34 +130,39 @@ def _descend(
     counts: NDArray[np.int64],
     scores: Scores,
     tol: float,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Minimise L for given scores; W is what was counted last, and its counts are given."""
+    negligible: float,
+) -> tuple[NDArray[np.float64], NDArray[np.int64], float]:
+    """Minimise L for given scores; W is what was counted last, and its counts are given.
+
+    Returns W, its counts, and by how much L fell.
+    """
     tables = scores.tables.astype(np.float32)
     least = _least_excess(objective)
     told = _excess(scores) >= least
     np.fill_diagonal(told, False)
     value, gradient = _value(W, counts, scores), told * _gradient(objective, W, tables)
-    memory = Memory()
+    memory, start = Memory(), value
     for _ in range(MAX_STEPS):
         step = memory.direction(gradient, lambda g: _precondition(g, scores.information))
         if np.vdot(step, gradient) >= 0:
             memory, step = Memory(), -_precondition(gradient, scores.information)
         step *= min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
         for _ in range(MAX_HALVINGS):
-            W_next = _unit_rows(W + step @ W)
+            W_next = unit_rows(W + step @ W)
             counts_next = objective.counts(W_next)
             value_next = _value(W_next, counts_next, scores)
             if value_next <= value + SUFFICIENT_DECREASE * np.vdot(step, gradient):
                 break
             step = step / 2
         else:  # the optimum is found to the grain of the bins
-            return W, objective.counts(W)
+            return W, objective.counts(W), start - value
         gradient_next = told * _gradient(objective, W_next, tables)
         memory.add(step, gradient_next - gradient)
+        drop = value - value_next
         W, counts, value, gradient = W_next, counts_next, value_next, gradient_next
-        if np.abs(step).max() < tol:
+        if np.abs(step).max() < tol or drop < negligible:
             break
-    return W, counts
+    return W, counts, start - value
 
 
 def _least_excess(objective: Objective) -> float:
@@ -181,5 +200,6 @@ def _precondition(
     return np.divide(numerators, determinants, out=step, where=numerators != 0)
 
 
-def _unit_rows(W: NDArray[np.float64]) -> NDArray[np.float64]:
+def unit_rows(W: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale the rows of a matrix to unit length."""
     return W / np.linalg.norm(W, axis=1, keepdims=True)

@@ -7,7 +7,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica import __version__, cleaning, evaluation, trust
+from mne_otica._choice import blinks_of_choice, conclude_choice
 from mne_otica._recording import filtered_copy
 from mne_otica.artifacts import (
     BlinkCandidate,
@@ -25,7 +26,6 @@ from mne_otica.artifacts import (
     as_events,
     blink_events,
     kinds,
-    locate_blinks,
     restored,
 )
 from mne_otica.study import _storage as files
@@ -56,11 +56,6 @@ _FILES = {
     "find": ("ica", "ica"),
     "apply": ("clean", "raw"),
     "evaluate": ("clean", "blinks"),
-}
-# Verdicts where a person chose the components, and nothing was measured
-_BY_HAND = {
-    False: "nothing removed, as the table of components was edited",
-    True: "removed components, but no whole blink was found to check the result by",
 }
 _BLINK_FACTS = ("source", "channels", "polarity", "score")
 
@@ -414,7 +409,7 @@ class UnitStages:
         ica = self.fitted_ica()
         _choose(ica, exclude)
         self._cleaned.pop(recording, None)  # cleaned of other components
-        return self._result(recording, ica)
+        return self._result(recording, ica, brief=True)
 
     def fitted_ica(self) -> ICA:
         """Return the ICA as its file has it, whatever the table says."""
@@ -424,7 +419,7 @@ class UnitStages:
         """Return a recording and the copy that the ICA is fitted on, neither to be changed."""
         return self._raw(recording), self._copy_to_fit(recording)
 
-    def _result(self, recording: Recording, ica: ICA) -> cleaning.Cleaned:
+    def _result(self, recording: Recording, ica: ICA, brief: bool = False) -> cleaning.Cleaned:
         """Return what `mne_otica.clean_raw` would, with the components that the ICA excludes."""
         settings = {
             name: value
@@ -434,7 +429,6 @@ class UnitStages:
         fitted, found = self.sidecar("fit")["Results"], self.sidecar("find")["Results"]
         filtered = self._copy_to_fit(recording)
         cleaned, taken = self._clean(recording, ica)
-        by_hand = sorted(ica.exclude) != sorted(found["components"])
         settings |= {"n_components_used": fitted["n_components"]}
         settings |= {name: fitted[name] for name in ("converged", "seconds_fitted")}
         settings |= {"seconds": cleaned.n_times / cleaned.info["sfreq"]}
@@ -446,12 +440,7 @@ class UnitStages:
             found["status"],
             found["verdict"],
         )
-        if by_hand:
-            here = replace(here, status="ok", verdict=_BY_HAND[bool(ica.exclude)])
-        result = cleaning.conclude(cleaned, filtered, ica, here, taken, settings)
-        if by_hand and result.benefit is not None:
-            result = replace(result, verdict=f"{result.verdict} (components chosen by hand)")
-        return result
+        return conclude_choice(cleaned, filtered, ica, here, taken, settings, brief=brief)
 
     def _decisions(self, recording: Recording, ica: ICA) -> dict[str, cleaning.Decision]:
         """Return what was decided about each kind, with its events in one recording."""
@@ -469,12 +458,11 @@ class UnitStages:
     def _blinks(self, recording: Recording, ica: ICA) -> BlinkTimes:
         """Return the blinks that were found, or those of the component that a person chose."""
         results = self.sidecar("find")["Results"]
-        found, by_hand = results["blinks"], sorted(ica.exclude) != sorted(results["components"])
-        if by_hand and found["source"] in ("component", "none"):
-            reject = self.parameters("fit")["reject_by_annotation"]
-            return locate_blinks(self._raw(recording), ica=ica, reject_by_annotation=reject)
+        found = results["blinks"]
         samples = np.array(found["samples"][recording.name.label], dtype=np.int64)
-        return BlinkTimes(blink_events(samples), *(found[name] for name in _BLINK_FACTS))
+        blinks = BlinkTimes(blink_events(samples), *(found[name] for name in _BLINK_FACTS))
+        reject = self.parameters("fit")["reject_by_annotation"]
+        return blinks_of_choice(self._raw(recording), ica, blinks, results["components"], reject)
 
 
 def _choose(ica: ICA, exclude: Sequence[int]) -> None:

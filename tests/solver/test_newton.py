@@ -136,8 +136,9 @@ def test_a_part_of_white_samples_is_made_white():
     X, _ = whitened("laplace", 20, 20_000)
     part = X[:, ::40]
     assert np.abs(np.cov(part, bias=True) - np.eye(20)).max() > 0.1
-    white = _newton._whitened(part)
+    white, half = _newton._whitened(part)
     assert white.dtype == np.float32
+    assert_allclose(white, half @ (part - part.mean(axis=1, keepdims=True)), atol=1e-5)
     assert_allclose(np.cov(white, bias=True), np.eye(20), atol=1e-5)
     assert_allclose(white.mean(axis=1), 0, atol=1e-6)
     moved = np.diag(white @ part.T) / np.linalg.norm(white, axis=1) / np.linalg.norm(part, axis=1)

@@ -1,0 +1,101 @@
+"""Components that can be clicked: each click flips one, and the figures follow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+from mne.viz.utils import plt_show
+
+from mne_otica._checks import _validate_type
+from mne_otica._choice import rechosen
+from mne_otica._cleaned import Cleaned
+from mne_otica._docs import fill_doc
+from mne_otica._glance import glances, parts
+from mne_otica._viz_components import checked_component, label_component, plot_components
+from mne_otica._viz_events import plot_events, plot_traces
+
+if TYPE_CHECKING:
+    from matplotlib.backend_bases import MouseEvent
+
+
+@fill_doc
+class ComponentReview:
+    """Look at the components of a result, flip some, and see what that does.
+
+    Clicking a component removes it, or keeps it if it was to be removed. In a notebook figures take
+    clicks with ``%%matplotlib widget``; `flip` does the same without.
+
+    Parameters
+    ----------
+    %(result)s
+    %(show)s
+
+    Attributes
+    ----------
+    components : list of int
+        The components that are removed by the choice so far.
+    maps, effect : instance of Figure
+        All components, and before and after.
+    """
+
+    def __init__(self, result: Cleaned, *, show: bool = True) -> None:
+        _validate_type(result, Cleaned, "result", "Cleaned")
+        self._first = self._shown = result
+        self.components = sorted(int(k) for k in result.ica.exclude)
+        self.maps = plot_components(result, show=False)
+        self.effect = plt.figure(figsize=(10, 5.6), layout="constrained")
+        self._draw_effect()
+        self.maps.canvas.mpl_connect("button_press_event", self._on_click)
+        plt_show(show)
+
+    def flip(self, component: int) -> None:
+        """Remove a component, or keep it if it was to be removed.
+
+        Parameters
+        ----------
+        component : int
+            The component.
+        """
+        component = checked_component(self._first, component)
+        self.components = sorted({*self.components} ^ {component})
+        self._shown = rechosen(self._first, self.components, brief=True)
+        (ax,) = (ax for ax in self.maps.axes if ax.get_label() == f"ICA{component:03d}")
+        label_component(ax, glances(self._first)[component], component in self.components)
+        self._draw_effect()
+        self.maps.canvas.draw_idle()
+        self.effect.canvas.draw_idle()
+
+    def result(self) -> Cleaned:
+        """Return the recording cleaned of the components chosen, with all figures measured.
+
+        Returns
+        -------
+        result : instance of Cleaned
+            A new result; the one that the review began with is as it was.
+        """
+        return self._first.with_components(self.components)
+
+    def _on_click(self, event: MouseEvent) -> None:
+        """Flip the component whose map or name was clicked, if any was."""
+        for ax in self.maps.axes:
+            if ax.get_label().startswith("ICA") and (
+                event.inaxes is ax or ax.title.contains(event)[0]
+            ):
+                self.flip(int(ax.get_label().removeprefix("ICA")))
+                return
+
+    def _draw_effect(self) -> None:
+        """Draw what the choice so far does."""
+        result = self._shown
+        self.effect.clear()
+        verdict = result.verdict[0].upper() + result.verdict[1:]
+        self.effect.suptitle(verdict, fontsize="medium", wrap=True)
+        seen = [part for part in parts(result) if part.benefit is not None]
+        if not seen:
+            return
+        n_channels = min(3, len(seen[0].benefit.ch_names))
+        top, bottom = self.effect.subfigures(2, 1)
+        plot_traces(result, ax=top.subplots(), show=False)
+        axes = list(bottom.subplots(1, n_channels, sharey=True, squeeze=False)[0])
+        plot_events(result, n_channels=n_channels, axes=axes, show=False)
