@@ -150,7 +150,7 @@ def decide(scores: ArtifactScores, kind: str) -> Decision:
         for row in rows
         if row.answer == "yes"
         and row.probability >= REMOVE
-        and row.probability >= likeliest[row.component]
+        and row.probability >= likeliest.get(row.component, 0.0)
     ]
     samples = [row.events[:, 0] for row in (sure or rows[:1])]
     events = as_events(np.concatenate([np.zeros(0, np.int64), *samples]), kinds()[kind].event_id)
