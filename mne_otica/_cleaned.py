@@ -14,6 +14,7 @@ from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica._docs import fill_doc
+from mne_otica._found import PLURALS
 from mne_otica._recording import quiet
 from mne_otica.artifacts import ArtifactScores, BlinkScores, BlinkTimes
 from mne_otica.evaluation import KindResult, Preservation, RMSReduction, plain
@@ -305,28 +306,30 @@ class Cleaned:
         if self.benefit is None or self.harm is None:
             return rows
         benefit, harm = self.benefit, self.harm
-        names = benefit.most_affected()
+        # These are of the first kind that was measured at its events.
+        kind = next(one.kind for one in self.kinds.values() if one.benefit is benefit)
+        many, names = PLURALS[kind], benefit.most_affected()
         taken = ", ".join(f"{name} {share:.1%}" for name, share in harm.taken_out_per_band.items())
         power = ", ".join(f"{name} {change:+.1%}" for name, change in harm.band_power.items())
         return [
             *rows,
             (
-                f"Reduction of the average blink at {', '.join(names)}",
-                f"{benefit.average:.0%}{_over_blinks(benefit.average_interval)}",
+                f"Reduction of the average {kind} at {', '.join(names)}",
+                f"{benefit.average:.0%}{_over_events(benefit.average_interval, many)}",
             ),
-            ("Reduction of the RMS at blinks there", f"{benefit.over(names):.0%}"),
+            (f"Reduction of the RMS at {many} there", f"{benefit.over(names):.0%}"),
             (
-                "Reduction of the RMS at blinks, all channels",
-                f"{benefit.overall:.0%}{_over_blinks(benefit.interval)}",
+                f"Reduction of the RMS at {many}, all channels",
+                f"{benefit.overall:.0%}{_over_events(benefit.interval, many)}",
             ),
             ("Samples changed", self._changed()),
-            ("Taken out away from blinks", f"{harm.taken_out:.1%} of the signal ({taken})"),
+            (f"Taken out away from {many}", f"{harm.taken_out:.1%} of the signal ({taken})"),
             *(
                 []
                 if harm.sham is None
                 else [("Taken out for as many sham events", f"{harm.sham:.1%} of the signal")]
             ),
-            ("Change of power away from blinks", power),
+            (f"Change of power away from {many}", power),
             ("Rank", f"{harm.rank_before} before, {harm.rank_after} after"),
         ]
 
@@ -366,6 +369,6 @@ class Cleaned:
         return head(self)
 
 
-def _over_blinks(interval: tuple[float, float]) -> str:
+def _over_events(interval: tuple[float, float], events: str) -> str:
     low, high = interval
-    return "" if np.isnan(low) else f" ({low:.0%} to {high:.0%} over blinks)"
+    return "" if np.isnan(low) else f" ({low:.0%} to {high:.0%} over {events})"

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from mne_otica._checks import _check_option, _validate_type
 from mne_otica._cleaned import Cleaned
 from mne_otica._glance import parts
+from mne_otica.artifacts import kinds
+from mne_otica.cleaning import directions
 from mne_otica.ica import unmixing_in_volts
 
 if TYPE_CHECKING:
@@ -83,15 +85,26 @@ def event_times(result: Cleaned, part: KindResult) -> NDArray[np.float64]:
     return (part.events[:, 0] - raw.first_samp) / raw.info["sfreq"]
 
 
+def _turns(result: Cleaned, part: KindResult) -> NDArray[np.float64]:
+    """Return 1 or -1 for each event, so that steps that go either way do not cancel."""
+    samples = part.benefit.samples - result._filtered.first_samp
+    if kinds()[part.kind].removal.shape != "step" or not part.components:
+        return np.ones(len(samples))
+    taken = result._taken[result.ica.exclude.index(part.components[0])]
+    return directions(taken, samples, result._filtered.info["sfreq"])
+
+
 def cut(
-    result: Cleaned, data: NDArray[np.float64], samples: NDArray[np.int64]
+    result: Cleaned, data: NDArray[np.float64], part: KindResult
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the times and the windows round events that lie inside the recording, in µV."""
     raw = result._filtered
     sfreq = raw.info["sfreq"]
     half = int(_HALF * sfreq)
     padded = np.pad(1e6 * data, half, constant_values=np.nan)
-    windows = np.array([padded[k : k + 2 * half + 1] for k in samples - raw.first_samp])
+    samples = part.benefit.samples - raw.first_samp
+    windows = np.array([padded[k : k + 2 * half + 1] for k in samples])
+    windows *= _turns(result, part)[:, np.newaxis]
     keep = np.isfinite(windows).all(axis=1)
     times = np.arange(-half, half + 1) / sfreq
     # Where the edges cut all of them, gaps in the lines are better than no lines.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mne_otica._found import Decision
 from mne_otica._recording import annotated_bad
+from mne_otica._windows import runs
 from mne_otica.artifacts import kinds
 from mne_otica.ica import ICA, maps_in_volts, unmixing_in_volts, unmixing_offset
 from mne_otica.removal import Estimate, kind_part
@@ -59,10 +60,22 @@ def take_out(
 ) -> Taken:
     """Take the artifacts out of a loaded recording, in place, and return what was taken.
 
+    The parameters are those of `to_take`; the recording is changed.
+    """
+    taken = to_take(raw, ica, decisions, settings)
+    _subtract(raw, ica, taken.courses)
+    return taken
+
+
+def to_take(
+    raw: BaseRaw, ica: ICA, decisions: Mapping[str, Decision], settings: dict[str, Any]
+) -> Taken:
+    """Return what is to be taken out of a loaded recording.
+
     Parameters
     ----------
     raw : instance of Raw
-        It is changed.
+        The recording.
     ica : instance of ICA
         Its ``exclude`` is put in order: components of the first kind first.
     decisions : dict
@@ -93,7 +106,6 @@ def take_out(
     taken = np.zeros_like(courses)
     for part in parts:
         taken[[ica.exclude.index(k) for k in part.components]] += part.courses
-    _subtract(raw, ica, taken)
     return Taken(taken, tuple(parts))
 
 
@@ -141,9 +153,7 @@ def _subtract(raw: BaseRaw, ica: ICA, courses: NDArray[np.float64]) -> None:
     """Take courses out of a recording, in place; samples where all are zero are not touched."""
     maps = maps_in_volts(ica)[:, ica.exclude]
     picks = [raw.ch_names.index(name) for name in ica.ch_names]
-    changed = courses.any(axis=0)
-    edges = np.flatnonzero(np.diff(np.r_[False, changed, False].astype(int)))
-    for start, stop in edges.reshape(-1, 2):
+    for start, stop in runs(courses.any(axis=0)):
         for begin in range(start, stop, _PIECE):
             span = slice(begin, min(begin + _PIECE, stop))
             raw._data[picks, span] -= maps @ courses[:, span]

@@ -63,7 +63,8 @@ def plot_events(
     Returns
     -------
     figure : instance of Figure
-        The figure: thin lines are events, thick lines their mean.
+        The figure: thin lines are events, thick lines their mean. Eye movements are all turned
+        the same way.
     """
     part = checked_part(result, kind, by_events=True)
     _validate_type(n_channels, "int-like", "n_channels")
@@ -78,7 +79,7 @@ def plot_events(
         axes = list(axes[0])
     for name, ax in zip(names, axes, strict=True):
         for data, style, label in before_and_after(result, name):
-            times, windows = cut(result, data, benefit.samples)
+            times, windows = cut(result, data, part)
             ax.plot(times, windows[:_MOST_LINES].T, **(style | dict(linewidth=0.5, alpha=0.4)))
             ax.plot(times, windows.mean(axis=0), label=label, **(style | dict(linewidth=2.5)))
         ax.axvspan(-0.25, 0.25, color="0.93", zorder=0)
@@ -124,7 +125,7 @@ def plot_removal(
     pieces = {"component": whole, "taken out": taken, "stayed": whole - taken}
     windows = {}
     for name, piece in pieces.items():
-        times, windows[name] = cut(result, 1e-6 * piece, part.benefit.samples)
+        times, windows[name] = cut(result, 1e-6 * piece, part)
     heights = np.nanmax(np.abs(windows["taken out"]), axis=1)
     median = int(np.argsort(heights)[len(heights) // 2])
     for name, style in _PARTS.items():
@@ -188,8 +189,9 @@ def plot_traces(
         times = times[(times >= start) & (times <= start + duration)]
         style = EVENT | dict(color=f"C{3 + k}", label=part.kind)
         ax.plot(times, np.full(len(times), low), **style)
-    ax.set(title=ch_name, xlabel="Time (s)", ylabel="EEG (µV)", xlim=(start, start + duration))
-    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.1, 1.0), ncols=4)
+    ax.set(xlabel="Time (s)", ylabel="EEG (µV)", xlim=(start, start + duration))
+    ax.set_title(ch_name, loc="left")
+    ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=6)
     bare(ax)
     return finish(ax, show)
 

@@ -193,9 +193,12 @@ def spectrum(
 
 def _tiles(free: NDArray[np.bool_], length: int) -> list[int]:
     """Return the starts of the stretches of this length that lie side by side and are free."""
-    edges = np.flatnonzero(np.diff(np.r_[False, free, False].astype(int)))
-    runs = zip(edges[::2], edges[1::2], strict=True)
-    return [k for start, stop in runs for k in range(start, stop - length + 1, length)]
+    return [k for start, stop in runs(free) for k in range(start, stop - length + 1, length)]
+
+
+def runs(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return where the stretches of chosen samples start and end, shape (n_stretches, 2)."""
+    return np.flatnonzero(np.diff(np.r_[False, chosen, False].astype(int))).reshape(-1, 2)
 
 
 def rank_of(data: NDArray[np.float64], info: mne.Info) -> int:

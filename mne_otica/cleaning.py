@@ -325,7 +325,8 @@ def _measured(
     else:
         signs = None
         if kinds()[kind].removal.shape == "step" and part is not None:
-            signs = _directions(part.courses[0], decision.events[:, 0] - filtered.first_samp, pair)
+            at = decision.events[:, 0] - filtered.first_samp
+            signs = directions(part.courses[0], at, pair.sfreq)
         sham = None if brief else _sham(part, maps, filtered, settings)
         measures = _event_measures(pair, decision.events, sham, signs, brief)
     if "harm" in measures:
@@ -363,11 +364,11 @@ def _band_measures(pair: Pair, l_freq: float, brief: bool) -> dict[str, Any]:
         return dict(gone=gone, harm=evaluation.harm_of(pair, np.zeros((0, 3), int), brief=brief))
 
 
-def _directions(
-    course: NDArray[np.float64], samples: NDArray[np.int64], pair: Pair
+def directions(
+    course: NDArray[np.float64], samples: NDArray[np.int64], sfreq: float
 ) -> NDArray[np.float64]:
     """Return which way each step goes: 1 or -1."""
-    away = max(1, round(_BESIDE * pair.sfreq))
+    away = max(1, round(_BESIDE * sfreq))
     after, before = ((samples + k).clip(0, len(course) - 1) for k in (away, -away))
     return np.where(course[after] >= course[before], 1.0, -1.0)
 

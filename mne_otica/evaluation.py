@@ -29,6 +29,7 @@ from mne_otica._windows import (
     free_samples,
     free_stretches,
     rank_of,
+    runs,
     spectrum,
     whole_windows,
     window_bounds,
@@ -279,8 +280,7 @@ def harm_of(
             f"Only {free.sum() / pair.sfreq:.1f} s of the recording are away from its "
             f"{len(samples)} blinks and bad spans; what was taken out there is known less well."
         )
-    before, after = pair.before[:, free], pair.after[:, free]
-    power = np.array([np.sum(x**2, axis=1) for x in (before, after, after - before)])
+    power = _powers(pair, free)
     freqs, spectra = (np.zeros(0), np.zeros((3, 0))) if brief else _spectra(pair, free)
     result = Preservation(
         taken_out=rms_ratio(power[2].sum(), power[0].sum()),
@@ -293,7 +293,7 @@ def harm_of(
         if sham is None
         else rms_ratio(np.sum((sham[0] @ sham[1][:, free]) ** 2), power[0].sum()),
         rms_change=-reduction(*power[:2].sum(axis=1)),
-        correlation=float("nan") if brief else _correlation(before, after),
+        correlation=float("nan") if brief else _correlation(pair, free),
         band_power={
             name: rms_ratio(*(_in_band(freqs, spectra[k], band) for k in (1, 0))) ** 2 - 1
             for name, band in BANDS.items()
@@ -385,11 +385,22 @@ def _percentiles(values: NDArray[np.float64]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Return the median over channels of the correlation; NaN without samples."""
-    if not one.shape[1]:
+def _powers(pair: Pair, free: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the sums of squares of before, after and their difference, stretch by stretch."""
+    power = np.zeros((3, len(pair.before)))
+    for start, stop in runs(free):
+        before, after = pair.before[:, start:stop], pair.after[:, start:stop]
+        for k, x in enumerate((before, after, after - before)):
+            power[k] += np.einsum("ct,ct->c", x, x)
+    return power
+
+
+def _correlation(pair: Pair, free: NDArray[np.bool_]) -> float:
+    """Return the median over channels of the correlation at free samples; NaN without any."""
+    if not free.any():
         return float("nan")
-    one, other = (x - x.mean(axis=1, keepdims=True) for x in (one, other))
+    both = (x[:, free] for x in (pair.before, pair.after))
+    one, other = (x - x.mean(axis=1, keepdims=True) for x in both)
     size = np.sqrt(np.sum(one**2, axis=1) * np.sum(other**2, axis=1))
     varies = size > 0
     each = np.sum(one * other, axis=1)[varies] / size[varies]

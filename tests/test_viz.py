@@ -93,7 +93,7 @@ def test_no_electrode_lies_outside_the_head(named):
 
 def test_ten_seconds_of_the_worst_channel(cleaned):
     ax = viz.plot_traces(cleaned, show=False).axes[0]
-    assert ax.get_title() == cleaned.benefit.most_affected(1)[0]
+    assert ax.get_title(loc="left") == cleaned.benefit.most_affected(1)[0]
     start, stop = ax.get_xlim()
     assert stop - start == pytest.approx(10)
     times = cleaned.raw.times[cleaned.events[:, 0] - cleaned.raw.first_samp]
@@ -104,6 +104,25 @@ def test_ten_seconds_of_the_worst_channel(cleaned):
     assert inside(start) == max(inside(time - 0.5) for time in times)
     before, after = (line.get_ydata() for line in ax.lines[:2])
     assert np.ptp(before) > 2 * np.ptp(after)
+
+
+def test_eye_movements_are_turned_one_way():
+    """Saccades go to either side; drawn as they are, their mean would be flat."""
+    raw = simulate_raw(32, 90, 200.0, n_blinks=20, random_state=5).raw
+    result = clean_raw(raw, artifacts=["blink", "eye movement"])
+    turned = result.kinds["eye movement"]
+    figure = viz.plot_events(result, kind="eye movement", n_channels=1, show=False)
+    before, after = (
+        next(line for line in figure.axes[0].lines if line.get_label() == label).get_ydata()
+        for label in ("before", "after")
+    )
+    (name,) = turned.benefit.most_affected(1)
+    went = turned.benefit.average_per_channel[turned.benefit.ch_names.index(name)]
+    assert went > 0.5
+    assert np.ptp(after) < 0.5 * np.ptp(before)
+    text = "".join(result.report().html)
+    for kind in ("Blink", "Eye movement"):
+        assert f"{kind}: taken out and left in" in text
 
 
 def test_spectrum_names_the_change_of_each_band(cleaned):

@@ -15,19 +15,16 @@ _ROUNDS = 4  # of learning from the events and looking for more of them
 _SWEEPS = 10  # of estimating each event's part given those of its neighbours, at most
 _CONVERGED = 1e-3  # change of a part, in standard deviations of the rest, that ends them
 _LEAST_Z = 3.0  # of the matched filter: below, noise has peaks everywhere
-# Log odds beforehand of an event that is given or found, and of one well below the typical height,
-# which has to be beyond doubt: eyes that rove make such deflections, and they are not Gaussian.
-_ODDS = {
-    "given": 3.0,
-    "found": -3.0,
-    "given, small": -25.0,
-    "similar, small": -40.0,
-    "small": -150.0,
-}
-_SMALL = 0.45  # of the typical event's height
+# Log odds beforehand of an event that is given or found: by its height as a share of the typical
+# event's, up to _HEIGHTS and above, and by its likeness to it. Low ones have to be beyond doubt:
+# eyes that rove and heads that move make such deflections, and they are not Gaussian.
+_HEIGHTS = (0.2, 0.45, 0.55)
+_LIKENESS = (0.5, 0.6, 0.7, 0.8)
+_GIVEN = (-50, -50, -25, -25), (-50, -25, -25, -25), (-120, 3, 3, 3), (3, 3, 3, 3)
+_FOUND = (-150, -150, -70, -40), (-150, -150, -70, -40), (-220, -220, -220, -3), (-3, -3, -3, -3)
+_LOW = 0.45  # such a height that the edge of the recording cuts off is not known to be an event's
 _ABSENT = 0.3  # of it: so little at a given event is no event to learn from
 _ALIKE = 0.4  # least correlation of an event that is found with the typical event
-_SIMILAR = 0.85  # correlation of a small one that makes it less doubtful
 _KEEP = 0.05  # least probability of an event that is kept
 _EYES = (1.0, 15.0)  # Hz, where eye movements are
 
@@ -61,11 +58,13 @@ def separate(components: list[Component], events: Samples) -> State:
             component.learn_rest()
             component.learn_events(component.windows(state.events, own), state.weights)
         state.weights = _probabilities(components, state)
-        state = _drop(components, state)
+        # The rest is better known in later rounds: what is given may then prove to be an event.
+        last = k == _ROUNDS - 1
+        state = _drop(components, state, np.zeros(len(state.events), bool) if last else state.given)
         if not len(state.events):
             break
         _estimate(components, state)
-        if k < _ROUNDS - 1:
+        if not last:
             state = _add(components, state)
     return state
 
@@ -82,20 +81,25 @@ def _probabilities(components: list[Component], state: State) -> Array:
         size += np.sum(windows**2, axis=1)
         typical += mean @ mean
     likeness = along / np.sqrt(np.maximum(size * typical, np.finfo(float).tiny))
-    small = along < _SMALL * typical
-    # A small deflection that the edge of the recording cuts off is not known to be an event.
-    given = state.given & ~(small & components[0].is_cut(state.events))
+    height = along / np.maximum(typical, np.finfo(float).tiny)
+    given = state.given & ~((height < _LOW) & components[0].is_cut(state.events))
     odds = np.select(
-        [given & small, given, small & (likeness >= _SIMILAR), small],
-        [_ODDS[kind] for kind in ("given, small", "given", "similar, small", "small")],
-        _ODDS["found"],
+        [height < limit for limit in _HEIGHTS],
+        [_odds(likeness, given, k) for k in range(len(_HEIGHTS))],
+        _odds(likeness, given, len(_HEIGHTS)),
     )
     return np.where(given | (likeness >= _ALIKE), expit(evidence + odds), 0.0)
 
 
-def _drop(components: list[Component], state: State) -> State:
-    """Leave out the events that are none."""
-    keep = state.weights >= _KEEP
+def _odds(likeness: Array, given: Mask, height: int) -> Array:
+    """Return the log odds beforehand of events of one range of heights."""
+    curves = (np.interp(likeness, _LIKENESS, kind[height]) for kind in (_GIVEN, _FOUND))
+    return np.where(given, *curves)
+
+
+def _drop(components: list[Component], state: State, spare: Mask) -> State:
+    """Leave out the events that are none, but for some."""
+    keep = (state.weights >= _KEEP) | spare
     for component, own in zip(components, state.parts, strict=True):
         for event, part in zip(state.events[~keep], own[~keep], strict=True):
             component.add(event, -part)
@@ -122,7 +126,7 @@ def estimate_given(components: list[Component], events: Samples) -> State:
     parts = np.zeros((len(components), len(events), components[0].frame.length))
     state = State(events, np.ones(len(events), bool), np.ones(len(events)), parts)
     state.weights = _probabilities(components, state)
-    state = _drop(components, state)
+    state = _drop(components, state, np.zeros(len(events), bool))
     _estimate(components, state)
     return state
 

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mne_otica.artifacts import ArtifactScores, BlinkScores, component_rows
+from mne_otica.artifacts import ArtifactScores, BlinkScores, component_rows, kinds
 
 # Of blinks
 _FIGURES = (
@@ -63,6 +63,24 @@ def _trusted(stability: Mapping[str, Any] | None, component: int) -> tuple[str, 
         return "n/a", "n/a"
     came_back = f"{stability['n_returns'][component]} of {stability['n_fits']}"
     return _cell(stability["index"][component]), came_back
+
+
+def glance(row: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a row says of a component in a few words; people may have edited it."""
+    chances = {kind: _number(row.get(kind)) for kind in kinds()}
+    kind = max(chances, key=lambda name: chances[name] or 0.0)
+    chance, label = chances[kind], row.get("ic_type", "")
+    told = label if chance is None or label in ("brain", "other") else f"{kind} {chance:.2f}"
+    return {"told": told, "chance": chance, "trust": _number(row.get("stability"))}
+
+
+def _number(text: str | None) -> float | None:
+    """Return the number in a cell, if there is one."""
+    try:
+        number = float(text or "nan")
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def reworded(path: Path, rows: dict[int, tuple[str, str]], automatic: Sequence[int]) -> str | None:

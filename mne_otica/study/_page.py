@@ -111,7 +111,7 @@ def _plain_cell(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split()) or "n/a"
 
 
-def page(rows: Sequence[Row], title: str = "Eye blinks removed") -> str:
+def page(rows: Sequence[Row], title: str = "Artifacts removed") -> str:
     """Return the page; the rows come in the order in which they are shown."""
     counts = Counter(row["status"] for row in rows)
     chips = "".join(
@@ -129,7 +129,8 @@ def page(rows: Sequence[Row], title: str = "Eye blinks removed") -> str:
 <title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>
 <h1>{html.escape(title)}</h1>
 <p>{len(rows)} recordings, those to look at first on top. Names lead to reports. To remove other
-components, edit <code>*_components.tsv</code> and run again.</p>
+components, use <code>mne_otica review</code> or edit <code>*_components.tsv</code>, and run
+again.</p>
 <ul class="counts">{chips}</ul>
 <div class="charts">{_charts(rows)}</div>
 <table><thead><tr>{head}</tr></thead><tbody>
@@ -154,8 +155,8 @@ _COLUMNS: dict[str, tuple[str, Callable[[Any], str] | None, str]] = {
     "components": ("Fitted / rank", str, "number"),
     "removed": ("Removed", str, "number"),
     "blinks": ("Blinks", str, "number"),
-    "benefit": ("Average blink removed", _percent, "number"),
-    "harm": ("Taken out away from blinks", _percent, "number"),
+    "benefit": ("Average artifact removed", _percent, "number"),
+    "harm": ("Taken out elsewhere", _percent, "number"),
     "converged": ("Converged", lambda value: "yes" if value else "no", "number"),
     "seconds": ("Took", lambda value: f"{value:.1f} s", "number"),
 }
@@ -199,8 +200,8 @@ def _charts(rows: Sequence[Row]) -> str:
     benefit = [100 * row["benefit"] for row in rows if row["benefit"] is not None]
     harm = [100 * row["harm"] for row in rows if row["harm"] is not None]
     return _histogram(
-        benefit, np.arange(0, 101, 10), "Removed of the average blink (%)", "recordings"
-    ) + _histogram(harm, np.arange(0, 51, 5), "Taken out away from blinks (%)", "recordings")
+        benefit, np.arange(0, 101, 10), "Removed of the average artifact (%)", "recordings"
+    ) + _histogram(harm, np.arange(0, 51, 5), "Taken out elsewhere (%)", "recordings")
 
 
 def _histogram(values: list[float], edges: np.ndarray, caption: str, unit: str) -> str:

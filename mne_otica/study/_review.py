@@ -26,6 +26,7 @@ from mne_otica.study._components import (
     cells,
     decision,
     edited_text,
+    glance,
     read_table,
     table_source,
 )
@@ -108,7 +109,7 @@ class Review:
 
     def _summary(self, item: Item, row: Row, marks: dict[str, dict[str, str]]) -> dict[str, Any]:
         mark = marks.get(item.label, dict.fromkeys(_MARK_COLUMNS, ""))
-        shown = ("status", "message", "benefit", "harm", "removed", "warnings")
+        shown = ("status", "message", "benefit", "harm", "stability", "removed", "warnings")
         return {name: row[name] for name in shown} | {
             "label": item.label,
             "later": mark["later"] == "yes",
@@ -156,9 +157,11 @@ class Review:
         read_table(work.table, n_components)
         text = table_source(work.table)
         rows = cells(text)
+        rows = [rows.get(one, _kept(one)) for one in range(n_components)]
         return {
             "version": _version(text),
-            "components": [rows.get(one, _kept(one)) for one in range(n_components)],
+            "components": rows,
+            "glances": [glance(row) for row in rows],
         }
 
     def component(self, index: int, component: int) -> dict[str, Any]:
@@ -386,8 +389,12 @@ def _unit(out: Path, recording: Recording, sharing: Unit) -> Unit:
     return Unit(sharing.name, members)
 
 
-def _badness(item: Item) -> tuple[int, float, bool, str]:
+def _badness(item: Item) -> tuple[int, float, bool, float, str]:
     """Order recordings: failed, unsure, the largest harm, then what is trusted least."""
-    status, harm, trusted = (item.row[name] for name in ("status", "harm", "converged"))
-    first = _GOES_FIRST.index(status) if status in _GOES_FIRST else len(_GOES_FIRST)
-    return first, -(harm or 0.0), trusted is not False, item.label
+    row = item.row
+    first = len(_GOES_FIRST)
+    if row["status"] in _GOES_FIRST:
+        first = _GOES_FIRST.index(row["status"])
+    harm = round(row["harm"] or 0.0, 3)  # as it is shown; trust tells apart what harm does not
+    trust = 1.0 if row["stability"] is None else row["stability"]
+    return first, -harm, row["converged"] is not False, trust, item.label

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from mne_otica import __version__, cleaning, evaluation, trust
 from mne_otica._choice import blinks_of_choice, conclude_choice
 from mne_otica._recording import filtered_copy
+from mne_otica._taken import to_take
 from mne_otica.artifacts import (
     BlinkCandidate,
     BlinkScores,
@@ -408,8 +409,15 @@ class UnitStages:
         """Return what a recording would become without these components; write nothing."""
         ica = self.fitted_ica()
         _choose(ica, exclude)
-        self._cleaned.pop(recording, None)  # cleaned of other components
-        return self._result(recording, ica, brief=True)
+        settings = self.parameters("fit") | self.parameters("apply", recording)
+        raw = self._raw(recording)
+        taken = to_take(raw, ica, self._decisions(recording, ica), settings)
+        # Nobody looks at the cleaned recording, so it is not made.
+        self._cleaned[recording] = raw, taken
+        try:
+            return self._result(recording, ica, brief=True)
+        finally:
+            del self._cleaned[recording]
 
     def fitted_ica(self) -> ICA:
         """Return the ICA as its file has it, whatever the table says."""

@@ -13,6 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import signal
 
+from mne_otica._found import PLURALS
+from mne_otica._glance import parts
+from mne_otica._measures import plain
 from mne_otica._topomap import small_maps
 from mne_otica._windows import fullest_window
 from mne_otica.ica import unmixing_in_volts
@@ -20,6 +23,7 @@ from mne_otica.ica import unmixing_in_volts
 if TYPE_CHECKING:
     from mne.preprocessing import ICA
 
+    from mne_otica._measures import KindResult
     from mne_otica.cleaning import Cleaned
     from mne_otica.study._inputs import Recording
     from mne_otica.study._stages import UnitStages
@@ -47,6 +51,13 @@ def topographies(ica: ICA) -> dict[str, Any]:
     encoded = [base64.b64encode(one.tobytes()).decode() for one in images]
     dots = np.round(maps.dots, 3).tolist()
     return shown | {"pixels": images.shape[1], "maps": encoded, "places": dots}
+
+
+def _kind_of(result: Cleaned, component: int) -> KindResult | None:
+    """Return the kind of artifact that a component is looked at for: its own, or the first."""
+    with_events = [one for one in result.kinds.values() if len(one.events)]
+    own = [one for one in with_events if component in one.components]
+    return next(iter(own + with_events), None)
 
 
 def thinned(values: NDArray[np.float64], decimals: int = 2) -> list[float]:
@@ -103,20 +114,26 @@ class Opened:
             channel = int(np.argmax(np.abs(self.ica.get_components()[:, component])))
         name = self.filtered.ch_names[channel]
         before, after = (_MICRO * one[0] for one in result.before_and_after([name]))
-        events = result.events[:, 0] - self.filtered.first_samp
+        seen = _kind_of(result, component)
+        events = np.zeros(0, np.int64) if seen is None else seen.events[:, 0]
+        events = events - self.filtered.first_samp
         length = min(int(WINDOW * sfreq), n_times)
         if start is None:
             first = fullest_window(events, length, n_times, int(_HALF * sfreq))
         else:
             first = max(0, min(int(start * sfreq), n_times - length))
-        facts = result.to_dict()
-        benefit, harm = facts["benefit"] or {}, facts["harm"] or {}
+        benefit, harm = result.benefit, result.harm
         return {
             "removed": list(exclude),
             "status": result.status,
             "verdict": result.verdict,
-            "benefit": benefit.get("average"),
-            "harm": harm.get("taken_out"),
+            "benefit": None if benefit is None else plain(benefit.average),
+            "harm": None if harm is None else plain(harm.taken_out),
+            "kinds": [
+                {"kind": one.kind, "gone": plain(one.gone), "harm": plain(one.harm.taken_out)}
+                for one in parts(result)
+            ],
+            "kind": None if seen is None else PLURALS[seen.kind],
             "events": np.round(events / sfreq, 3).tolist(),
             "channel": channel,
             "start": first / sfreq,

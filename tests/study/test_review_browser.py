@@ -1,11 +1,13 @@
 """The review page in a real browser, by the keys; skipped where there is none."""
 
+import re
 import shutil
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 from reviewing import (
     N_COMPONENTS,
@@ -168,15 +170,38 @@ def test_page_shows_what_someone_else_decided(driver, out):
         driver.get("about:blank")
 
 
-@pytest.mark.parametrize("width", [1280, 400])
-def test_page_fits_the_screen(driver, out, width):
+def luminance(colour):
+    """Return how bright a colour of the style sheet is, by the rule for contrast on the web."""
+    shares = np.array([int(part) for part in re.findall(r"\d+", colour)[:3]]) / 255
+    linear = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+    return linear @ [0.2126, 0.7152, 0.0722]
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (400, "dark")])
+def test_page_fits_the_screen_and_can_be_read(driver, out, width, theme):
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    media = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
     with serving(Review(out, "Ann")) as server:
-        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
         page = Page(driver, f"{server.address}#1")
         assert page.shown("before-after")
         assert driver.execute_script("return document.documentElement.scrollWidth") <= width
+        # The least contrast that the web's guidelines ask for
+        script = "return getComputedStyle(document.{}).{}"
+        back = luminance(driver.execute_script(script.format("body", "backgroundColor")))
+        assert (back < 0.5) == (theme == "dark")
+        for where in ("body", "querySelector('dt')", "querySelector('.bad b')"):
+            text = luminance(driver.execute_script(script.format(where, "color")))
+            assert (max(text, back) + 0.05) / (min(text, back) + 0.05) >= 4.5, where
+        # Maps stand in line, whatever is written below them.
+        tops = driver.execute_script(
+            "return [...document.querySelectorAll('#maps button')].map((one) =>"
+            " one.querySelector('canvas').offsetTop)"
+        )
+        assert len(set(tops)) == 1
         driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
         driver.get("about:blank")
 
 

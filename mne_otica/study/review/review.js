@@ -4,10 +4,8 @@ import { ask, at, element, known, nameOf, percent, show, tell } from "./page.js"
 
 const MARKS = { failed: "✕", unsure: "?", "no-blink": "–", ok: "✓" };
 // Columns that are shown in words elsewhere
-const TOLD = ["component", "type", "description", "status", "status_description", "who", "when", "note"];
-const SCORES = ["probability", "score"];
-const LABELS = ["kind", "label"];
-const first = (row, names) => names.map((name) => row[name]).find(known);
+const TOLD = ["component", "type", "description", "status", "status_description", "annotate_method",
+  "annotate_author", "who", "when", "note"];
 const UNITS = { rate: [1, "/min"], width: [1e3, "ms"], height: [1, "SD"], amplitude: [1e6, "µV"] };
 
 let study = null; // all recordings
@@ -27,6 +25,7 @@ function showList() {
   at("recordings").replaceChildren(...study.recordings.map((one, k) => {
     const told = [];
     if (one.harm !== null) told.push(`harm ${percent(one.harm)}`);
+    if (one.stability !== null) told.push(`trust ${one.stability.toFixed(2)}`);
     if (one.changed) told.push("changed");
     if (one.later) told.push("later");
     if (one.note) told.push("note");
@@ -99,10 +98,9 @@ function showRecording(wanted) {
 
 // The component to look at first: one that is removed, else the best candidate.
 function bestComponent() {
-  const rows = recording.components;
-  const score = (row) => Number(first(row, SCORES)) || 0;
-  const bad = rows.findIndex((row) => row.status === "bad");
-  return bad >= 0 ? bad : rows.reduce((best, row, k) => score(row) > score(rows[best]) ? k : best, 0);
+  const bad = recording.components.findIndex((row) => row.status === "bad");
+  const chances = recording.glances.map((one) => one.chance || 0);
+  return bad >= 0 ? bad : chances.indexOf(Math.max(...chances));
 }
 
 function showMaps() {
@@ -122,12 +120,13 @@ function drawMapSoon(canvas, k, dots = false) {
 
 function markMaps() {
   recording.components.forEach((row, k) => {
-    const button = at("maps").children[k], bad = row.status === "bad", score = first(row, SCORES);
-    const told = [first(row, LABELS), score && Number(score).toFixed(2)].filter(known).join(" ");
+    const button = at("maps").children[k], bad = row.status === "bad", { told, trust } = recording.glances[k];
+    const trusted = trust === null ? "" : `trust ${trust.toFixed(2)}`, all = [told, trusted].filter(known);
     button.className = row.status;
     button.setAttribute("aria-pressed", k === component);
-    button.setAttribute("aria-label", `${nameOf(k)}, ${bad ? "removed" : "kept"}${told && `, ${told}`}`);
-    button.lastChild.replaceChildren(element("b", {}, `${bad ? "✕ " : ""}${nameOf(k)}`), element("br"), told);
+    button.setAttribute("aria-label", `${nameOf(k)}, ${[bad ? "removed" : "kept", ...all].join(", ")}`);
+    button.lastChild.replaceChildren(element("b", {}, `${bad ? "✕ " : ""}${nameOf(k)}`),
+      ...all.flatMap((words) => [element("br"), words]));
   });
 }
 
@@ -215,7 +214,9 @@ function showEffect() {
   at("numbers").replaceChildren(
     element("div", {}, element("dt", {}, "Removed"), element("dd", {}, names.join(", ") || "none")),
     element("div", {}, element("dt", {}, "Benefit"), element("dd", { id: "benefit" }, ...compared(effect.benefit, last.benefit))),
-    element("div", {}, element("dt", {}, "Harm"), element("dd", { id: "harm" }, ...compared(effect.harm, last.harm))));
+    element("div", {}, element("dt", {}, "Harm"), element("dd", { id: "harm" }, ...compared(effect.harm, last.harm))),
+    ...(effect.kinds.length > 1 ? effect.kinds : []).map((one) => element("div", {}, element("dt", {}, one.kind),
+      element("dd", {}, `${percent(one.gone)} removed, ${percent(one.harm)} elsewhere`))));
   show("verdict", effect.verdict !== last.message && `With this choice: ${effect.verdict}.`);
   at("channel").value = effect.channel;
   const average = effect.average;
@@ -226,9 +227,9 @@ function showEffect() {
   drawLines(at("before-after"), { lines: [[effect.before, "before"], [effect.after, "after"]], x: [effect.start, end],
     events: effect.events, height: 170, spoken: `${channel} before and after, ${effect.start.toFixed(1)} to ${end.toFixed(1)} s` });
   if (average) {
-    at("average-title").textContent = `Mean of ${average.n_events} events`;
+    at("average-title").textContent = `Mean of ${average.n_events} ${effect.kind}`;
     drawLines(at("average"), { lines: [[average.before, "before"], [average.after, "after"]], x: [-average.half, average.half],
-      height: 170, spoken: `Mean of ${channel} over ${average.n_events} events before and after` });
+      height: 170, spoken: `Mean of ${channel} over ${average.n_events} ${effect.kind} before and after` });
   }
   at("earlier").disabled = effect.start <= 0;
   at("after-that").disabled = end >= effect.seconds;
