@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 REMOVE = 0.9
 # The kinds that had no false alarm at this probability in the benchmark of kinds. Electrodes are
 # never among them: marking the channel bad is the better cure.
-DEFAULT = ("blink", "eye movement", "heartbeat", "muscle")
+DEFAULT = ("blink",)
 _ANSWERS = {"blink": "yes", "none present": "no", "unsure": "unsure"}
 PLURALS = {
     "blink": "blinks",
