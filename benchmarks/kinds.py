@@ -117,7 +117,9 @@ def judge_all(seeds: range, keep: Path | None) -> dict[str, list[dict]]:
 
 def simulated_report(rows: list[dict]) -> Iterator[str]:
     """Yield the tables of the simulated recordings."""
-    yield f"Visible is: {', '.join(f'{kind} {x:g}' for kind, x in VISIBLE.items())} times the rest."
+    n = len({row["recording"] for row in rows})
+    factors = ", ".join(f"{kind} {x:g}" for kind, x in VISIBLE.items())
+    yield f"{n} recordings that no curve has seen. Visible is: {factors} times the rest."
     yield ""
     yield "| kind | visible | found | recordings with it | found | without | clean | false alarms |"
     yield "|---|---|---|---|---|---|---|---|"
@@ -353,9 +355,9 @@ def main() -> None:
             show("Time of the search for artifacts", time_report(), args.write)
         else:
             found = judge_all(range(args.first, args.n), args.keep)
-            title = f"Kinds of artifacts: {args.n} simulated recordings"
+            title = "Kinds of artifacts, simulated recordings"
             show(title, simulated_report(found["rows"]), args.write)
-            title = f"Kinds of artifacts: removal from {args.n} simulated recordings"
+            title = "Kinds of artifacts, removal from simulated recordings"
             show(title, removal_report(found["errors"]), args.write)
 
 

@@ -175,8 +175,8 @@ def training() -> str:
 
 BLOCKS = {
     "training": training,
-    "kinds": lambda: tables_of("kinds-of-artifacts-300-simulated-recordings"),
-    "kinds_removal": lambda: tables_of("kinds-of-artifacts-removal-from-300-simulated-recordings"),
+    "kinds": lambda: tables_of("kinds-of-artifacts-simulated-recordings"),
+    "kinds_removal": lambda: tables_of("kinds-of-artifacts-removal-from-simulated-recordings"),
     "kinds_real": lambda: tables_of("kinds-of-artifacts-real-recordings"),
     "comparison": comparison,
     "regimes": regimes,
