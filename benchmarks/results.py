@@ -169,6 +169,10 @@ BLOCKS = {
     "study": lambda: tables_of("studies-40-recordings-of-60-s"),
     "channels": lambda: tables_of("few-channels"),
     "unseen": lambda: tables_of("seeds-not-used-before"),
+    "index": lambda: tables_of("stability-judge"),
+    "refits": lambda: tables_of("stability-time"),
+    "recordings": lambda: tables_of("stability-recordings"),
+    "numbers": lambda: tables_of("stability-numbers"),
 }
 
 
