@@ -369,7 +369,7 @@ def test_nothing_removed_by_hand(out, blinks):
     saved = mne.io.read_raw_fif(out / "blinks_proc-clean_raw.fif")
     assert_array_equal(saved.get_data(), mne.io.read_raw_fif(blinks).get_data())
     assert main(["evaluate", str(blinks), "-o", str(out)]) == 0
-    assert "edited" in summary(out)["blinks"]["message"]
+    assert "by hand" in summary(out)["blinks"]["message"]
 
 
 @pytest.mark.parametrize(
