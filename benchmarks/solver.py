@@ -5,9 +5,11 @@
 All methods get the same whitened data and run at their own defaults, each in a fresh process. In
 the samples that were fitted, more freedom always leaves less dependence, so the recordings are also
 halved: every other ten seconds are whitened and fitted, and the dependence is measured in the rest.
+Then the halves change places. Settings of the solver were chosen on the first halves only.
 """
 
 import argparse
+import os
 import tempfile
 from collections.abc import Iterator
 from functools import cache
@@ -17,11 +19,11 @@ import mne
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.isolated import ENOUGH_SECONDS, Fit, Measurement, measure
+from benchmarks.isolated import ENOUGH_SECONDS, Fit, Measurement, measure, measure_once
 from benchmarks.results import PAGE, show
 from mne_otica import datasets
 from mne_otica.metrics import residual_dependence
-from mne_otica.simulation import mixture
+from mne_otica.simulation import mixture, simulate_raw
 from mne_otica.solver import unmix
 from mne_otica.solver._whitening import Channels, project
 
@@ -75,7 +77,7 @@ METHODS: dict[str, Fit] = {
     "Infomax (extended)": fit_infomax,
 }
 REPEATS = 3
-PARTS = ("recordings", "simulations", "halves")
+PARTS = ("recordings", "simulations", "halves", "clock")
 HALF_SECONDS = 10
 SCALING_METHODS = ("OT-ICA", "FastICA", "Picard (ortho, extended)")
 
@@ -104,15 +106,14 @@ def eeg_signals(path: Path) -> tuple[NDArray[np.float64], float]:
     return raw.get_data(), raw.info["sfreq"]
 
 
-def halves(signals: NDArray, sfreq: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Cut into two parts of every other ten seconds, both whitened as the first demands."""
-    first = np.arange(signals.shape[1]) // int(HALF_SECONDS * sfreq) % 2 == 0
-    whitening = Channels(signals[:, first]).whitening()
-    fitted, held_out = (
-        project(whitening.K, part, whitening.mean, np.float64)
-        for part in (signals[:, first], signals[:, ~first])
-    )
-    return fitted, held_out
+def halves(
+    signals: NDArray, sfreq: float, fitted: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Cut into two parts of every other ten seconds, both whitened as the one fitted demands."""
+    chosen = np.arange(signals.shape[1]) // int(HALF_SECONDS * sfreq) % 2 == fitted
+    whitening = Channels(signals[:, chosen]).whitening()
+    parts = (signals[:, chosen], signals[:, ~chosen])
+    return tuple(project(whitening.K, part, whitening.mean, np.float64) for part in parts)
 
 
 def simulation(n_channels: int, n_samples: int) -> NDArray[np.float64]:
@@ -150,26 +151,76 @@ def compare(title: str, X: NDArray, methods: dict[str, Fit], repeats: int) -> It
 
 
 HELD_OUT_HEADER = """\
-| recording | samples / d² | method | seconds | dependence, fitted half | held-out half |
-|---|---|---|---|---|---|"""
+| recording | samples / d² | fitted half | method | seconds | dependence, fitted | held out |
+|---|---|---|---|---|---|---|"""
+HALVES = ("first", "second")
+ENOUGH_FOR_AMICA = 15  # samples for each squared component of the half
 
 
-def held_out(folder: Path, methods: dict[str, Fit]) -> Iterator[str]:
+def held_out(folder: Path, methods: dict[str, Fit], kept: Path | None) -> Iterator[str]:
     """Yield the lines of a table of the dependence left in what was not fitted."""
-    yield "Seconds are of processor time, of one run.\n"
+    yield (
+        "Seconds are of processor time, of one run. AMICA runs where there are at least "
+        f"{ENOUGH_FOR_AMICA} samples for each squared component.\n"
+    )
     yield HELD_OUT_HEADER
     for path in sorted([*folder.glob("*.set"), *folder.glob("*raw.fif*")]):
-        fitted, rest = halves(*eeg_signals(path))
-        density = fitted.shape[1] / len(fitted) ** 2
+        signals, sfreq = eeg_signals(path)
+        for number, half in enumerate(HALVES):
+            fitted, rest = halves(signals, sfreq, number)
+            density = fitted.shape[1] / len(fitted) ** 2
+            start = f"| {path.name.split('.')[0].removesuffix('_raw')} | {density:.1f} | {half} "
+            with tempfile.TemporaryDirectory() as place:
+                stored = _stored(fitted, Path(place))
+                for name, fit in methods.items():
+                    if fit is fit_amica and round(density) < ENOUGH_FOR_AMICA:
+                        continue
+                    run = measure_once(fit, stored, None if fit is fit_otica else kept)
+                    dependence = residual_dependence(run.W @ rest, run.W)
+                    figures = f"{run.seconds:.2f} | {run.dependence:.3f} | {dependence:.3f} |"
+                    yield f"{start}| {name} | {figures}"
+    yield ""
+
+
+CLOCK_HEADER = """\
+| data | method | one thread | two threads | residual dependence |
+|---|---|---|---|---|"""
+TIMED = {
+    "32 x 30504": tuple(SCALING_METHODS),
+    "58 x 14400": tuple(SCALING_METHODS),
+    "64 x 150000, simulated EEG": ("OT-ICA",),
+    "128 x 50000": ("OT-ICA", "FastICA"),
+    "256 x 50000": ("OT-ICA", "FastICA"),
+}
+
+
+def simulated_eeg() -> NDArray[np.float64]:
+    """Ten minutes of simulated EEG with 64 channels, 1-40 Hz."""
+    raw = simulate_raw(64, 600.0, random_state=0).raw
+    return whitened(raw.pick("eeg").filter(1, 40).get_data())
+
+
+def clock(folder: Path) -> Iterator[str]:
+    """Yield the lines of a table of seconds by the clock, on a machine with nothing else to do."""
+    yield "Seconds by the clock, of one run; threads of BLAS and of OT-ICA.\n"
+    yield CLOCK_HEADER
+    loaders = (
+        lambda: eeglab_recording(folder),
+        sample_recording,
+        simulated_eeg,
+        lambda: simulation(128, 50_000),
+        lambda: simulation(256, 50_000),
+    )
+    for (title, names), load in zip(TIMED.items(), loaders, strict=True):
         with tempfile.TemporaryDirectory() as place:
-            stored = _stored(fitted, Path(place))
-            for name, fit in methods.items():
-                run = measure(fit, stored)
-                dependence = residual_dependence(run.W @ rest, run.W)
-                yield (
-                    f"| {path.name.split('.')[0]} | {density:.0f} | {name} | {run.seconds:.2f} "
-                    f"| {run.dependence:.3f} | {dependence:.3f} |"
-                )
+            path = _stored(load(), Path(place))
+            for name in names:
+                elapsed = []
+                for threads in ("1", "2"):
+                    os.environ["OMP_NUM_THREADS"] = threads  # of the process that is started
+                    run = measure(METHODS[name], path)
+                    elapsed.append(f"{run.elapsed:.2f}")
+                yield f"| {title} | {name} | {' | '.join(elapsed)} | {run.dependence:.3f} |"
     yield ""
 
 
@@ -192,10 +243,16 @@ def simulation_runs(n_channels: int, n_samples: int) -> list[Measurement]:
         return [measure(METHODS[name], path, REPEATS) for name in SCALING_METHODS]
 
 
+def chosen_methods(arguments: argparse.Namespace) -> dict[str, Fit]:
+    """Return the methods that were asked for."""
+    chosen = {name: fit for name, fit in METHODS.items() if name in arguments.methods}
+    return chosen | ({"AMICA": fit_amica} if arguments.amica else {})
+
+
 def recordings(arguments: argparse.Namespace) -> Iterator[str]:
     """Yield the tables of the real recordings."""
     repeats = 1 if arguments.quick else REPEATS
-    methods = METHODS | ({"AMICA": fit_amica} if arguments.amica else {})
+    methods = chosen_methods(arguments)
     yield f"Processor time, median of {repeats} fits or of as many as take {ENOUGH_SECONDS} s.\n"
     yield from compare("Shipped recording", sample_recording(), methods, repeats)
     yield from compare("EEGLAB recording", eeglab_recording(arguments.data), methods, repeats)
@@ -216,7 +273,11 @@ def main() -> None:
     parser.add_argument("--amica", action="store_true", help="include AMICA (half an hour)")
     parser.add_argument("--quick", action="store_true", help="real recordings only, one run")
     parser.add_argument("--part", choices=PARTS, nargs="+", default=PARTS, help="only these")
+    parser.add_argument("--methods", choices=METHODS, nargs="+", default=METHODS, help="only these")
     parser.add_argument("--data", type=Path, default=SHARED_DATA, help="folder of the recordings")
+    parser.add_argument(
+        "--kept", type=Path, help="folder where peers' fits to halves are kept, and taken from"
+    )
     parser.add_argument("--write", action="store_true", help=f"keep the result in {PAGE.name}")
     arguments = parser.parse_args()
     mne.set_log_level("error")
@@ -224,9 +285,12 @@ def main() -> None:
         title = "Solver: `python -m benchmarks.solver --amica`"
         show(title, recordings(arguments), arguments.write)
     if "halves" in arguments.part:
-        methods = METHODS | ({"AMICA": fit_amica} if arguments.amica else {})
+        methods = chosen_methods(arguments)
         title = "Solver, held-out halves: `python -m benchmarks.solver --part halves --amica`"
-        show(title, held_out(arguments.data, methods), arguments.write)
+        show(title, held_out(arguments.data, methods, arguments.kept), arguments.write)
+    if "clock" in arguments.part and not arguments.quick:
+        title = "Solver, by the clock: `python -m benchmarks.solver --part clock`"
+        show(title, clock(arguments.data), arguments.write)
     if "simulations" in arguments.part and not arguments.quick:
         title = "Solver, simulations: `python -m benchmarks.solver --part simulations`"
         show(title, simulations(), arguments.write)

@@ -34,18 +34,23 @@ def features(
 ) -> dict[str, NDArray[np.float64]]:
     """Return what the index is computed from, for each component.
 
+    Of each correlation r the error 1 - r² is taken, and the mean of -log(error) over the
+    refits: refits that miss a component and those that meet it exactly both count, which a median
+    would not show.
+
     Parameters
     ----------
     matches, map_matches : ndarray, shape (n_fits, n_components)
         Correlations of the components and of their maps with those of the refits.
     longer : float
-        By which factor the recording is longer than the refits. The square of the sine
+        By which factor the recording is longer than the refits. The square of the tangent
         between an estimate and what it estimates falls as one over the length.
     """
     values = {}
     for name, correlations in (("component", matches), ("map", map_matches)):
-        error = (1 - np.median(correlations, axis=0) ** 2) / longer
-        values[name] = -np.log(np.maximum(error, SMALLEST_ERROR))
+        shared = np.minimum(correlations**2, 1)
+        error = (1 - shared) / (1 + (longer - 1) * shared)
+        values[name] = -np.log(np.maximum(error, SMALLEST_ERROR)).mean(axis=0)
     return values
 
 

@@ -26,7 +26,7 @@ from mne_otica.ica import METHOD
 from mne_otica.solver import DEFAULT_MAX_ITER, unmix
 from mne_otica.solver._newton import minimise
 from mne_otica.solver._objective import Objective
-from mne_otica.solver._refinement import refine_rotation
+from mne_otica.solver._refinement import negligible_drop, refine_fully, refine_rotation
 from mne_otica.solver._whitening import Channels, project
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 BLOCK_SECONDS = 1.0  # single samples of an autocorrelated signal would flatter
 MAX_SAMPLES = 30_000  # of a refit
 # Radians. A refit need not be more exact than what other samples change, and costs half as much.
-REFINED_FROM = 10_000  # samples; fewer do not tell the score functions
 REFIT_TOL = 0.03
 MIN_VARIANCE = 1e-6  # of a direction among the samples drawn, to be made one
 
@@ -283,10 +282,11 @@ def _otica(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tupl
     max_iter = params.get("max_iter", DEFAULT_MAX_ITER)
     objective = Objective(X)
     solution = minimise(objective, np.eye(len(X)), tol=tol, max_iter=max_iter)
-    # What is no rotation hardly changes which components come back, and takes more passes.
-    refined = params.get("refine", "auto") not in (False, "none")
-    refined = refined and X.shape[1] >= REFINED_FROM
-    W = refine_rotation(objective, solution.W, tol) if refined else solution.W
+    W, refine = solution.W, params.get("refine", "auto")
+    if refine in ("auto", "full"):
+        W = refine_fully(objective, W, tol, negligible_drop(*X.shape))
+    elif refine in ("rotation", True):
+        W = refine_rotation(objective, W, tol)
     return W, bool(solution.converged)
 
 

@@ -253,12 +253,13 @@ def stability(
     second. Each component is compared with the one of the refit that correlates most with it over
     the whole recording, so order, sign and scale do not matter.
 
-    The medians of these correlations, and of those of the maps, are turned into the index by a
-    calibration on simulated recordings: of components with this index, that share had the map of
-    a true source (a correlation of more than 0.95). It is about the components of the ICA, not
-    about their origin: mains hum, a loose electrode and brain rhythms can all be stable. Sources
-    that always act together, such as a lid and the eye that turns with it, make one stable
-    component.
+    The correlations r of the maps, as a mean over the refits of the logarithm of 1 - r², are
+    turned into the index by a calibration on simulated recordings: of components with this
+    index, that share had the map of a true source (a correlation of more than 0.95). The
+    calibration was made with the default fit of this package; for other methods the index is a
+    ranking. It is about the components of the ICA, not about their origin: mains hum, a loose
+    electrode and brain rhythms can all be stable. Sources that always act together, such as a
+    lid and the eye that turns with it, make one stable component.
 
     Refits that do not converge count like the others, and a warning says how many there were.
     Refits of ``method="infomax"`` and ``"picard"`` take as long as fits by these methods do.

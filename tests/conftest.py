@@ -11,7 +11,7 @@ import mne
 import numpy as np
 import picard  # noqa: F401, draws random numbers when first imported, where Rich is installed
 import pytest
-import sklearn  # noqa: F401, sets environment variables and filters when first imported
+import sklearn.decomposition  # noqa: F401, sets global state when first imported
 
 matplotlib.use("Agg")
 

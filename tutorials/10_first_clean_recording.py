@@ -69,6 +69,13 @@ result.plot()
 plt.show()
 
 # %%
+# All components at a glance: the one that was removed is framed, and the others are named after
+# what they most probably are. :ref:`tut-components` looks at them one by one.
+
+result.plot_components()
+plt.show()
+
+# %%
 # Only the samples in windows of about a second around the blinks have changed. All others are
 # exactly as they were recorded.
 

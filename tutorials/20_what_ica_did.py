@@ -125,5 +125,6 @@ print(result.verdict)
 
 # %%
 # The third answer is ``"unsure"``: there is a candidate, but the evidence is not sufficient.
-# Nothing is removed in that case either. Look at ``result.scores`` and ``result.plot()``, decide,
-# and set ``result.ica.exclude`` yourself.
+# Nothing is removed in that case either. Look at ``result.scores`` and ``result.plot_components()``
+# and decide yourself: ``result.with_components([1])`` cleans the recording of the components that
+# you chose. ``result.review()`` does the same by clicking.

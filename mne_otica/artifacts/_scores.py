@@ -143,7 +143,7 @@ class ArtifactScores:
         ]
 
     def stored(self) -> dict[str, Any]:
-        """Return all there is as numbers, words and lists, for `restored`.
+        """Return all there is as numbers, words and lists, to be read again.
 
         Returns
         -------

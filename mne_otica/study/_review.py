@@ -341,7 +341,8 @@ def _items(out: Path) -> list[Item]:
     rows = kept_rows(out)
     if "mne-otica" not in str(description.get("GeneratedBy")) or not rows:
         raise ValueError(
-            f"{out} holds no study that mne_otica has run; give the folder that it wrote to."
+            f"{out} holds no study that this version of mne_otica has run; give the folder that "
+            "it wrote to, or run the study again."
         )
     root = _bids_root(out)
     recordings = [_recording(path, label, root) for label, (path, _) in rows.items()]

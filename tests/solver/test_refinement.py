@@ -7,7 +7,7 @@ from scipy.stats import ortho_group
 
 from mne_otica import otica, simulation
 from mne_otica.metrics import amari_index
-from mne_otica.solver import _refinement
+from mne_otica.solver import _newton, _refinement
 from mne_otica.solver._objective import Objective
 from mne_otica.solver._scores import PENALTIES, choose_penalties, fit_scores
 from mne_otica.solver.transport import bin_centres, bin_counts, bin_index
@@ -147,6 +147,28 @@ def test_few_samples_lose_nothing(regime):
     """Five sources of 1000 samples: 40 for each squared source."""
     errors = mean_errors(regime, 5, 1000, ["none", "full"], range(6))
     assert errors["full"] < 1.1 * errors["none"]
+
+
+@pytest.mark.parametrize("regime", ["continuous", "laplace", "chi_square"])
+def test_very_few_samples_lose_nothing(regime):
+    """Less than three samples for each squared source, as in a minute of 64 channels."""
+    errors = mean_errors(regime, 20, 1000, ["rotation", "full"], range(3))
+    assert errors["full"] < errors["rotation"]
+
+
+def test_beginning_on_a_part_of_the_samples_changes_nothing(monkeypatch):
+    """What was refined on some samples first is, on all of them, what would be found directly."""
+    X = simulation.mixture("continuous", 5, 100_000, seed=0).X
+    _, W, _ = otica(X)
+    monkeypatch.setattr(_newton, "MIDDLE_FROM", np.inf)
+    _, direct, _ = otica(X)
+    assert np.abs(W - direct).max() < 3e-3  # the tolerance; less than the standard error
+
+
+def test_steps_that_gain_less_than_chance_are_not_made():
+    few, many = (_refinement.negligible_drop(30, n) for n in (2000, 200_000))
+    assert few == _refinement.MAX_NEGLIGIBLE
+    assert many < 30**2 / (2 * 200_000)
 
 
 def test_nearly_gaussian_components_stay_as_the_whitening_has_them():
