@@ -117,7 +117,7 @@ def _kinds(result: Cleaned) -> str:
             "Components": ", ".join(component_names(part.components)) or "by hand",
             "Events": str(len(part.events)) if part.benefit is not None else "–",
             "Removed of it": f"{part.gone:.0%}",
-            "Taken out elsewhere": f"{part.harm.taken_out:.1%}",
+            "Taken out away from it": f"{part.harm.taken_out:.1%}",
         }
         for part in parts(result)
     ]

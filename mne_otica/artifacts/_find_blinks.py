@@ -185,7 +185,8 @@ def find_bads_blink(
     The eyes turn while the lid is closed, so blinks can take two components. The second is
     judged by how high and how alike it is at the blinks of the first, by the share of its
     large deflections that are there, and by whether eyes that turn in any direction explain
-    its map.
+    its map. Turns that are no higher than the brain at single blinks show in the average over
+    them: a component that has more power there than all it does between the blinks is one.
     """
     _validate_type(ica, mne.preprocessing.ICA, "ica", "an ICA instance")
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")

@@ -156,7 +156,7 @@ _COLUMNS: dict[str, tuple[str, Callable[[Any], str] | None, str]] = {
     "removed": ("Removed", str, "number"),
     "blinks": ("Blinks", str, "number"),
     "benefit": ("Average artifact removed", _percent, "number"),
-    "harm": ("Taken out elsewhere", _percent, "number"),
+    "harm": ("Taken out away from blinks", _percent, "number"),
     "converged": ("Converged", lambda value: "yes" if value else "no", "number"),
     "seconds": ("Took", lambda value: f"{value:.1f} s", "number"),
 }
@@ -201,7 +201,7 @@ def _charts(rows: Sequence[Row]) -> str:
     harm = [100 * row["harm"] for row in rows if row["harm"] is not None]
     return _histogram(
         benefit, np.arange(0, 101, 10), "Removed of the average artifact (%)", "recordings"
-    ) + _histogram(harm, np.arange(0, 51, 5), "Taken out elsewhere (%)", "recordings")
+    ) + _histogram(harm, np.arange(0, 51, 5), "Taken out away from blinks (%)", "recordings")
 
 
 def _histogram(values: list[float], edges: np.ndarray, caption: str, unit: str) -> str:
