@@ -23,7 +23,7 @@ from mne_otica.study._components import bad_components, read_table
 from mne_otica.study._inputs import find_files, group
 from mne_otica.study._page import page
 from mne_otica.study._rows import COLUMNS
-from mne_otica.study._stages import STAGES
+from mne_otica.study._state import STAGES
 from mne_otica.study._workers import memory_free, memory_needed
 
 STAGE_FILES = {
