@@ -15,6 +15,7 @@ import json
 import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -27,28 +28,37 @@ from benchmarks import train
 from benchmarks.results import show
 from benchmarks.truth import ABSENT, HELD, REAL, VISIBLE, Case, read_real, real, simulated
 from mne_otica import clean_raw, find_bads_artifacts
-from mne_otica.artifacts import _maps, _model, search, search_artifacts
+from mne_otica._found import REMOVE, decide
+from mne_otica._taken import take_out
+from mne_otica.artifacts import ArtifactScores, _maps, _model, search, search_artifacts
 from mne_otica.artifacts._eyes import places
 from mne_otica.artifacts._kinds import kinds
 from mne_otica.artifacts._model import ACCEPT
+from mne_otica.artifacts._signals import filtered
 from mne_otica.simulation import simulate_raw
 from mne_otica.simulation._sources import Head
 
-STREAM = 1602  # of random numbers; that of the training is another
+STREAM = 1603  # of random numbers; that of the training is another
 # Figures of the spectrum of a tense muscle and of the brain, as simulated recordings have them.
 MUSCLE = dict(slope=0.3, high=0.5, excess=1.5, unsteadiness=0.5, alpha=0.0, low=0.3)
 MUSCLE |= dict(loud_slope=0.4, loud_excess=2.0)
 BRAIN = dict(slope=-1.5, high=-1.5, excess=0.0, unsteadiness=0.15, alpha=0.5, low=0.7)
 BRAIN |= dict(loud_slope=-1.3, loud_excess=0.3)
+BAND = (1.0, 40.0)  # Hz in which errors are measured
 EDGES = (ABSENT, 0.25, HELD, 1.0, 2.0, np.inf)  # of visibility
 
 
 # -- simulated recordings -----------------------------------------------------------------
 
 
-def judged(case: Case) -> list[dict]:
-    """Return probability, answer and truth of each component and kind."""
+def judged(case: Case) -> dict:
+    """Return probability, answer and truth of each component and kind, and errors of removal."""
     _, scores = find_bads_artifacts(case.ica, case.raw)
+    errors = [one for kind in kinds() for one in removal_errors(case, scores, kind)]
+    return dict(rows=_rows(case, scores), errors=errors)
+
+
+def _rows(case: Case, scores: ArtifactScores) -> list[dict]:
     return [
         dict(
             recording=case.name,
@@ -63,23 +73,53 @@ def judged(case: Case) -> list[dict]:
     ]
 
 
-def judge_all(seeds: range, keep: Path | None) -> list[dict]:
-    """Judge those recordings that are not kept yet, and return the rows of all."""
+def removal_errors(case: Case, scores: ArtifactScores, kind: str) -> Iterator[dict]:
+    """Yield how far the recording is from the truth: as it is, and without the kind's components.
+
+    Errors are RMS between 1 and 40 Hz over all channels, over that of the truth. The components
+    are those that clean_raw would remove.
+    """
+    decision = decide(scores, kind)
+    if kind == "blink":  # of which all components are judged together
+        decision = replace(decision, components=scores.found[kind])
+    part = case.parts[kind]
+    if not decision.components:
+        return
+    sfreq, ica = case.raw.info["sfreq"], case.ica
+    left = {"nothing": part}
+    for removal in ("component", "events"):
+        ica.exclude = list(decision.components)
+        cleaned = case.raw.copy()
+        take_out(cleaned, ica, {kind: decision}, dict(removal=removal, reject_by_annotation=True))
+        gone = case.raw.get_data(ica.ch_names) - cleaned.get_data(ica.ch_names)
+        left[removal] = part - gone
+    ica.exclude = []
+    truth = filtered(case.raw.get_data(ica.ch_names) - part, sfreq, *BAND).std()
+    errors = {how: float(filtered(x, sfreq, *BAND).std() / truth) for how, x in left.items()}
+    yield dict(recording=case.name, kind=kind, there=bool(part.any()), **errors)
+
+
+def judge_all(seeds: range, keep: Path | None) -> dict[str, list[dict]]:
+    """Judge those recordings that are not kept yet, and return the rows and errors of all."""
     known = {}
     if keep is not None and keep.exists():
-        known = {one["seed"]: one["rows"] for one in map(json.loads, keep.open())}
+        known = {one.pop("seed"): one for one in map(json.loads, keep.open())}
     for seed in seeds:
         if seed not in known:
             known[seed] = judged(simulated(seed, STREAM))
             if keep is not None:
                 with keep.open("a") as file:
-                    file.write(json.dumps(dict(seed=seed, rows=known[seed])) + "\n")
-    return [row for seed in seeds for row in known[seed]]
+                    file.write(json.dumps(dict(seed=seed, **known[seed])) + "\n")
+    return {
+        what: [one for seed in seeds for one in known[seed][what]] for what in ("rows", "errors")
+    }
 
 
 def simulated_report(rows: list[dict]) -> Iterator[str]:
     """Yield the tables of the simulated recordings."""
-    yield f"Visible is: {', '.join(f'{kind} {x:g}' for kind, x in VISIBLE.items())} times the rest."
+    n = len({row["recording"] for row in rows})
+    factors = ", ".join(f"{kind} {x:g}" for kind, x in VISIBLE.items())
+    yield f"{n} recordings that no curve has seen. Visible is: {factors} times the rest."
     yield ""
     yield "| kind | visible | found | recordings with it | found | without | clean | false alarms |"
     yield "|---|---|---|---|---|---|---|---|"
@@ -92,10 +132,33 @@ def simulated_report(rows: list[dict]) -> Iterator[str]:
     for kind in VISIBLE:
         yield curve_row(kind, [row for row in rows if row["kind"] == kind])
     yield ""
-    yield "| kind | Brier score | given 0.9 or more | right | right or partly |"
-    yield "|---|---|---|---|---|"
+    yield "| kind | Brier score | given 0.9 or more | right | right or partly | false alarms |"
+    yield "|---|---|---|---|---|---|"
     for kind in VISIBLE:
         yield calibration_row(kind, [row for row in rows if row["kind"] == kind])
+
+
+def removal_report(errors: list[dict]) -> Iterator[str]:
+    """Yield the table of the errors of removal, by kind."""
+    yield (
+        "| kind | recordings | nothing removed | whole components | this package | ratio to whole "
+        "| worse than whole | worse than nothing | removed where it is not |"
+    )
+    yield "|---|---|---|---|---|---|---|---|---|"
+    for kind in VISIBLE:
+        own = [one for one in errors if one["kind"] == kind and one["there"]]
+        absent = sum(one["kind"] == kind and not one["there"] for one in errors)
+        if not own:
+            yield f"| {kind} | 0 | - | - | - | - | - | - | {absent} |"
+            continue
+        nothing, whole, ours = (
+            np.array([one[how] for one in own]) for how in ("nothing", "component", "events")
+        )
+        medians = " | ".join(f"{np.median(x):.3f}" for x in (nothing, whole, ours, ours / whole))
+        yield (
+            f"| {kind} | {len(own)} | {medians} | {(ours > whole).sum()} | "
+            f"{(ours > nothing).sum()} | {absent} |"
+        )
 
 
 def _arrays(rows: list[dict]) -> tuple[NDArray, NDArray, NDArray]:
@@ -137,7 +200,14 @@ def calibration_row(kind: str, rows: list[dict]) -> str:
     high = chance >= 0.9
     right = (seen[high & clear] >= HELD).mean() if (high & clear).any() else np.nan
     partly = (seen[high] >= ABSENT).mean() if high.any() else np.nan
-    return f"| {kind} | {brier:.4f} | {high.sum()} | {right:.1%} | {partly:.1%} |"
+    removed = np.array([row["answer"] == "yes" for row in rows]) & (chance >= REMOVE)
+    names = np.array([row["recording"] for row in rows])
+    without = set(names) - set(names[seen >= ABSENT])
+    false = sum(bool(removed[names == name].any()) for name in without)
+    return (
+        f"| {kind} | {brier:.4f} | {high.sum()} | {right:.1%} | {partly:.1%} | "
+        f"{false} of {len(without)} recordings |"
+    )
 
 
 # -- real recordings ----------------------------------------------------------------------
@@ -265,6 +335,7 @@ def _seconds(find: object, ica: ICA, raw: mne.io.BaseRaw, options: dict) -> floa
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=300, help="number of simulated recordings")
+    parser.add_argument("--first", type=int, default=0, help="the first of them")
     parser.add_argument("--keep", type=Path, help="file that keeps the answers")
     parser.add_argument("--real", type=Path, help="folder of the figures of the training")
     parser.add_argument("--trained", type=int, default=train.N_RECORDINGS, help="recordings there")
@@ -283,9 +354,11 @@ def main() -> None:
         elif args.time:
             show("Time of the search for artifacts", time_report(), args.write)
         else:
-            rows = judge_all(range(args.n), args.keep)
-            title = f"Kinds of artifacts: {args.n} simulated recordings"
-            show(title, simulated_report(rows), args.write)
+            found = judge_all(range(args.first, args.n), args.keep)
+            title = "Kinds of artifacts, simulated recordings"
+            show(title, simulated_report(found["rows"]), args.write)
+            title = "Kinds of artifacts, removal from simulated recordings"
+            show(title, removal_report(found["errors"]), args.write)
 
 
 if __name__ == "__main__":

@@ -160,7 +160,24 @@ def tables_of(*names: str) -> str:
     return "\n\n".join(parts).replace("### ", "#### ")
 
 
+def training() -> str:
+    """Return how well the curves of the kinds did out of their folds."""
+    path = ROOT / "mne_otica" / "artifacts" / "model.json"
+    rows = []
+    for kind, data in json.loads(path.read_text(encoding="utf-8"))["kinds"].items():
+        one = data["training"]
+        cells = [kind, str(one["n"]), str(one["n_holding"]), f"{one['brier']:.4f}"]
+        cells += [f"{one['sensitivity']:.1%}", f"{one['specificity']:.2%}"]
+        rows.append([*cells, f"{one['right_above_0_9']:.1%}"])
+    head = "kind, components, holding it, Brier score, found, left alone, given 0.9 or more: right"
+    return markdown(head.split(", "), rows)
+
+
 BLOCKS = {
+    "training": training,
+    "kinds": lambda: tables_of("kinds-of-artifacts-simulated-recordings"),
+    "kinds_removal": lambda: tables_of("kinds-of-artifacts-removal-from-simulated-recordings"),
+    "kinds_real": lambda: tables_of("kinds-of-artifacts-real-recordings"),
     "comparison": comparison,
     "regimes": regimes,
     "simulations": lambda: tables_of("solver-simulations"),

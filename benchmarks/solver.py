@@ -243,10 +243,16 @@ def simulation_runs(n_channels: int, n_samples: int) -> list[Measurement]:
         return [measure(METHODS[name], path, REPEATS) for name in SCALING_METHODS]
 
 
+def chosen_methods(arguments: argparse.Namespace) -> dict[str, Fit]:
+    """Return the methods that were asked for."""
+    chosen = {name: fit for name, fit in METHODS.items() if name in arguments.methods}
+    return chosen | ({"AMICA": fit_amica} if arguments.amica else {})
+
+
 def recordings(arguments: argparse.Namespace) -> Iterator[str]:
     """Yield the tables of the real recordings."""
     repeats = 1 if arguments.quick else REPEATS
-    methods = METHODS | ({"AMICA": fit_amica} if arguments.amica else {})
+    methods = chosen_methods(arguments)
     yield f"Processor time, median of {repeats} fits or of as many as take {ENOUGH_SECONDS} s.\n"
     yield from compare("Shipped recording", sample_recording(), methods, repeats)
     yield from compare("EEGLAB recording", eeglab_recording(arguments.data), methods, repeats)
@@ -267,6 +273,7 @@ def main() -> None:
     parser.add_argument("--amica", action="store_true", help="include AMICA (half an hour)")
     parser.add_argument("--quick", action="store_true", help="real recordings only, one run")
     parser.add_argument("--part", choices=PARTS, nargs="+", default=PARTS, help="only these")
+    parser.add_argument("--methods", choices=METHODS, nargs="+", default=METHODS, help="only these")
     parser.add_argument("--data", type=Path, default=SHARED_DATA, help="folder of the recordings")
     parser.add_argument(
         "--kept", type=Path, help="folder where peers' fits to halves are kept, and taken from"
@@ -278,7 +285,7 @@ def main() -> None:
         title = "Solver: `python -m benchmarks.solver --amica`"
         show(title, recordings(arguments), arguments.write)
     if "halves" in arguments.part:
-        methods = METHODS | ({"AMICA": fit_amica} if arguments.amica else {})
+        methods = chosen_methods(arguments)
         title = "Solver, held-out halves: `python -m benchmarks.solver --part halves --amica`"
         show(title, held_out(arguments.data, methods, arguments.kept), arguments.write)
     if "clock" in arguments.part and not arguments.quick:

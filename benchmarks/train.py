@@ -35,7 +35,7 @@ from mne_otica.artifacts._model import ACCEPT
 MODEL = Path(mne_otica.artifacts.__file__).parent / "model.json"
 STREAM = 1601  # of random numbers; benchmarks and tests use others
 FIRST_SEED = 0
-N_RECORDINGS = 173
+N_RECORDINGS = 400
 N_FOLDS = 5
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0)
 # A component of a real recording counts as much as so many simulated ones; of 5, 20 and 60 the

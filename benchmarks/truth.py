@@ -8,7 +8,7 @@ on, and not to hold it below an eighth. What lies between is neither.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import mne
@@ -63,7 +63,8 @@ class Case:
     """A recording as it is shown to the finders, its ICA, and the truth.
 
     ``holds`` has, for each kind, one value per component: 1, 0, or NaN where it is neither or not
-    known; ``visibility`` how visible the artifact is, over what is said to be visible.
+    known; ``visibility`` how visible the artifact is, over what is said to be visible. ``parts``
+    is what each kind adds to the channels, where that is known.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Case:
     ica: ICA
     holds: dict[str, NDArray[np.float64]]
     visibility: dict[str, NDArray[np.float64]]
+    parts: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def components(self) -> Components:
         """Return the components with all that is known about them."""
@@ -129,12 +131,13 @@ def simulated(seed: int, stream: int) -> Case:
     if drawn["low"] or drawn["high"]:
         raw.filter(drawn["low"], drawn["high"])
     ica = fit_ica(filtered_copy(raw, 1.0, 40.0), None, 0, True)
-    visibility = _visibility(sim, raw, ica, drawn)
+    parts = _parts(sim, raw, drawn)
+    visibility = _visibility(sim, raw, ica, parts)
     if drawn["sensors"]:
         raw.add_channels([_sensors(sim, seed)], force_update_info=True)
     _hide_geometry(raw, ica, drawn["geometry"])
     holds = {kind: _holds(values) for kind, values in visibility.items()}
-    return Case(f"simulation {seed}", raw, ica, holds, visibility)
+    return Case(f"simulation {seed}", raw, ica, holds, visibility, parts)
 
 
 def _holds(visibility: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -142,18 +145,31 @@ def _holds(visibility: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(unclear, np.nan, (visibility >= HELD).astype(float))
 
 
+def _parts(
+    sim: SimulatedRecording, raw: mne.io.BaseRaw, drawn: dict
+) -> dict[str, NDArray[np.float64]]:
+    """Return what each kind adds to the recording, filtered as it is."""
+    parts = {kind: sim.part(kind) for kind in VISIBLE}
+    if drawn["low"] or drawn["high"]:
+        band = drawn["low"], drawn["high"]
+        for kind, part in parts.items():
+            if part.any():
+                parts[kind] = mne.filter.filter_data(part, raw.info["sfreq"], *band)
+    return parts
+
+
 def _visibility(
-    sim: SimulatedRecording, raw: mne.io.BaseRaw, ica: ICA, drawn: dict
+    sim: SimulatedRecording,
+    raw: mne.io.BaseRaw,
+    ica: ICA,
+    parts: dict[str, NDArray[np.float64]],
 ) -> dict[str, NDArray[np.float64]]:
     """Return how visible each kind is in each component."""
     sfreq, unmixing = raw.info["sfreq"], unmixing_in_volts(ica)
     whole = unmixing @ raw.get_data()
     found = {}
     for kind in VISIBLE:
-        part = sim.part(kind)
-        if (drawn["low"] or drawn["high"]) and part.any():
-            part = mne.filter.filter_data(part, sfreq, drawn["low"], drawn["high"])
-        part = unmixing @ part
+        part = unmixing @ parts[kind]
         events = sim.events.get(kind, np.zeros((0, 3), int))[:, 0]
         found[kind] = _MEASURES[kind](part, whole - part, events, sfreq) / VISIBLE[kind]
     return found

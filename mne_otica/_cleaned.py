@@ -17,7 +17,7 @@ from mne_otica._docs import fill_doc
 from mne_otica._found import PLURALS
 from mne_otica._recording import quiet
 from mne_otica.artifacts import ArtifactScores, BlinkScores, BlinkTimes
-from mne_otica.evaluation import KindResult, Preservation, RMSReduction, plain
+from mne_otica.evaluation import KindResult, Preservation, RMSReduction, kind_line, plain
 from mne_otica.ica import ICA, maps_in_volts
 from mne_otica.trust import Stability
 
@@ -298,6 +298,11 @@ class Cleaned:
             ("Blinks", self._told_by()),
             ("Components removed", ", ".join(removed) or "none"),
             ("Components fitted", f"{self.ica.n_components_} by {self.ica.method}"),
+        ]
+        rows += [
+            (kind.capitalize(), line)
+            for kind, one in self.kinds.items()
+            if kind != "blink" and (line := kind_line(one))
         ]
         if self.stability is not None:
             told = [self.stability.describe(component) for component in self.ica.exclude]

@@ -103,7 +103,7 @@ def judged(
         if kind == "blink":
             decisions[kind] = _blinks(raw, blink_scores, blinks, reject)
         else:
-            decisions[kind] = _of_kind(scores, kind)
+            decisions[kind] = decide(scores, kind)
     answers = [one.answer for one in decisions.values()]
     status = "unsure" if "unsure" in answers else "no-blink"
     if any(one.components for one in decisions.values()):
@@ -136,8 +136,8 @@ def _checkable(raw: BaseRaw, blinks: BlinkTimes, reject: bool) -> bool:
     return len(whole_windows(blinks.events[:, 0] - raw.first_samp, bad, bounds).used) > 0
 
 
-def _of_kind(scores: ArtifactScores, kind: str) -> Decision:
-    """Decide about another kind, of which each component is judged by itself."""
+def decide(scores: ArtifactScores, kind: str) -> Decision:
+    """Decide about a kind of which each component is judged by itself."""
     rows = [row for row in scores.rows if row.kind == kind and row.answer != "no"]
     rows.sort(key=lambda row: -row.probability)
     likeliest = {}
@@ -150,7 +150,7 @@ def _of_kind(scores: ArtifactScores, kind: str) -> Decision:
         for row in rows
         if row.answer == "yes"
         and row.probability >= REMOVE
-        and row.probability >= likeliest[row.component]
+        and row.probability >= likeliest.get(row.component, 0.0)
     ]
     samples = [row.events[:, 0] for row in (sure or rows[:1])]
     events = as_events(np.concatenate([np.zeros(0, np.int64), *samples]), kinds()[kind].event_id)

@@ -55,6 +55,8 @@ __all__ = [
 ]
 
 _FEWEST_COMPONENTS = 4
+# Beats and steps leave little time between them: what is not near any of them counts.
+_FREQUENT = dict(limits=(-0.1, 0.1), margins=(0.0,))
 _BESIDE = 0.1  # s before and after a step, where the eyes rest
 
 
@@ -328,7 +330,8 @@ def _measured(
             at = decision.events[:, 0] - filtered.first_samp
             signs = directions(part.courses[0], at, pair.sfreq)
         sham = None if brief else _sham(part, maps, filtered, settings)
-        measures = _event_measures(pair, decision.events, sham, signs, brief)
+        near = {} if kinds()[kind].removal.shape == "bump" else _FREQUENT
+        measures = _event_measures(pair, decision.events, sham, signs, brief=brief, **near)
     if "harm" in measures:
         away = f"{measures['harm'].seconds:.0f} s away from them"
         logger.info(f"Evaluate: {len(decision.events)} {PLURALS[kind]}, and {away}.")
@@ -340,7 +343,7 @@ def _event_measures(
     events: NDArray[np.int64],
     sham: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
     signs: NDArray[np.float64] | None,
-    brief: bool,
+    **options: Any,
 ) -> dict[str, Any]:
     """Return what went at events and elsewhere; nothing where no whole event is left."""
     with quiet():
@@ -348,7 +351,7 @@ def _event_measures(
             benefit = evaluation.benefit_of(pair, events, signs=signs)
         except ValueError:  # there are none, or the edges or bad spans cut every window
             return {}
-        harm = evaluation.harm_of(pair, events, sham=sham, brief=brief)
+        harm = evaluation.harm_of(pair, events, sham=sham, **options)
     return dict(gone=benefit.average, benefit=benefit, harm=harm)
 
 

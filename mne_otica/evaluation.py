@@ -262,24 +262,28 @@ def harm_of(
     limits: tuple[float, float] = (-HALF_WINDOW, HALF_WINDOW),
     sham: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
     brief: bool = False,
+    margins: Sequence[float] = _MARGINS,
 ) -> Preservation:
     """Measure the harm on arrays; see `preservation`.
 
-    ``sham`` are maps and courses of what would be taken out for events that are not there.
+    ``sham`` are maps and courses of what would be taken out for events that are not there,
+    ``margins`` seconds to keep away from the windows of events; less where few are left.
     ``brief`` leaves out spectra, correlation and rank, which take longest and are not known then.
     """
     bounds = window_bounds(*limits, pair.sfreq)
     samples = event_samples(events, pair.first_samp, pair.n_times)
     enough = max(len(samples), _ENOUGH) * (bounds[1] - bounds[0])
-    for margin in _MARGINS:
+    for margin in margins:
         free = free_samples(pair, samples, bounds, margin)
         if free.sum() >= enough:
             break
     else:
-        warn(
-            f"Only {free.sum() / pair.sfreq:.1f} s of the recording are away from its "
-            f"{len(samples)} blinks and bad spans; what was taken out there is known less well."
-        )
+        if margins is _MARGINS:
+            warn(
+                f"Only {free.sum() / pair.sfreq:.1f} s of the recording are away from its "
+                f"{len(samples)} blinks and bad spans; what was taken out there is known less "
+                "well."
+            )
     power = _powers(pair, free)
     freqs, spectra = (np.zeros(0), np.zeros((3, 0))) if brief else _spectra(pair, free)
     result = Preservation(

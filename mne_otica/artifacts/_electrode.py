@@ -72,7 +72,9 @@ KIND = Kind(
         ),
         "kurtosis": Feature(((0.3, 0), (1, 0.5), (2, 2)), "", "rare and very high deflections"),
         "hum": Feature(
-            ((0.2, 0), (0.7, 1), (1.5, 3)), "", "hum of the mains that other channels lack"
+            ((0.2, 0), (0.7, 1), (1.5, 3), (2.5, 5)),
+            "",
+            "hum of the mains that other channels lack",
         ),
         "low": Feature(((0.5, 0), (1.2, 0.7), (2, 1.5)), "", "drifts"),
         "drift": Feature(((0.1, 0), (0.5, 0.5), (1.2, 1.5)), "", "drifts below 1 Hz"),

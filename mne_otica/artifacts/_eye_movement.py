@@ -26,6 +26,7 @@ def figures(components: Components, k: int) -> dict[str, float]:
         "low": spectra["low"][k],
         "high": spectra["high"][k],
         "drift": float(components.drifts[k]),
+        "size": float(np.log10(max(components.sizes[k], 1e-6))),
         "alpha": spectra["alpha"][k],
         "focality": components.focality(k),
         "eog_correlation": float(components.eog_correlations[k]),
@@ -51,7 +52,7 @@ KIND = Kind(
     figures=figures,
     gate=gate,
     events=events,
-    # Without a map and an EOG, slow swings may be anything.
+    # Without a map and an EOG, slow swings may be anything, but for steps beyond doubt.
     proof=("eye_share", "eog_correlation"),
     features={
         "eye_share": Feature(
@@ -104,6 +105,12 @@ KIND = Kind(
         ),
         # Pursuit and drowsy eyes are slower still, and have no steps.
         "drift": Feature(((0, -0.5), (0.2, 0), (0.6, 1), (1, 1.5)), "", "slow swings below 1 Hz"),
+        # Eyes that follow something make hardly a step, but swing further than brains do.
+        "size": Feature(
+            ((-0.7, -1), (-0.3, -0.5), (0.2, 0.5), (0.7, 1.5)),
+            "it is smaller than what other channels hold",
+            "larger swings than other channels have at all",
+        ),
         "high": Feature(
             ((-2, 0.5), (-1, 0), (0, -2)),
             "its spectrum is as flat as that of muscle or noise",

@@ -16,6 +16,7 @@ from mne_otica.artifacts._scores import ArtifactRow, ArtifactScores
 from mne_otica.artifacts._tables import BlinkScores
 
 _BLINK_COMPONENTS = 2  # the most that blinks take, unless the caller says otherwise
+_BEYOND_DOUBT = 0.95  # the least probability of a "yes" without proof
 _BRAIN_HIGH = -0.5  # decimal logarithm: a brain's power falls at least so much above 20 Hz
 _BRAIN_FOCALITY = 0.7  # and reaches more than one electrode
 
@@ -56,7 +57,8 @@ def _row(
     points = weigh(kind.name, known)
     chance = probability(points)
     said = answer(chance, threshold)
-    if said == "yes" and kind.proof and np.isnan([known[name] for name in kind.proof]).all():
+    unproven = kind.proof and np.isnan([known[name] for name in kind.proof]).all()
+    if said == "yes" and unproven and chance < _BEYOND_DOUBT:
         said = "unsure"
     reason = explain(kind.name, kind.features, known, points, said == "yes")
     events = _none() if said == "no" else _events(components, kind, k, first_samp)

@@ -43,8 +43,8 @@ class Kind:
 
     ``label`` returns the word of mne-icalabel for a component with these figures. ``keys``
     are those of ``ica.labels_``. ``gate`` returns why a component cannot be of this kind, or
-    nothing. ``events`` returns the samples of the recording at which the artifact happens. Of the
-    figures in ``proof`` one has to be known for an answer "yes", else it is "unsure".
+    nothing. ``events`` returns the samples of the recording at which the artifact happens. Where
+    none of the figures in ``proof`` is known, an answer "yes" needs a probability that is higher.
     """
 
     name: str

@@ -77,7 +77,7 @@ KIND = Kind(
             missing=-0.5,
         ),
         "unsteadiness": Feature(
-            ((0, -1.5), (0.15, -0.5), (0.4, 0.5), (1, 1)),
+            ((0, -1.5), (0.15, -0.5), (0.4, 0.5), (1, 1), (1.6, 1.5)),
             "it is as steady as the noise of an amplifier",
             "bursts",
         ),

@@ -100,10 +100,7 @@ def artifact_part(
     if not len(events) or not scales.all():
         none = np.zeros(0, np.int64)
         return Estimate(np.zeros_like(courses), none, np.zeros(0), none.reshape(0, 2), False)
-    kernel = None
-    if highpass >= _DRAWS_OUT:
-        kernel = create_filter(None, sfreq / step, highpass, None, verbose="error")
-    frame = Frame(sfreq / step, kernel)
+    frame = Frame(sfreq / step, high_pass_kernel(highpass, sfreq / step))
     components = [Component(course, good, frame) for course in low]
     state = separate(components, events)
     model = _Model(components, scales, step)
@@ -113,6 +110,13 @@ def artifact_part(
         return Estimate(part, state.events * step, state.weights, windows, True, model)
     part, windows = _at_full_rate(state, model, n_times)
     return Estimate(part, state.events * step, state.weights, windows, False, model)
+
+
+def high_pass_kernel(highpass: float, rate: float) -> Array | None:
+    """Return the filter that a recording has gone through, where it draws events out."""
+    if highpass < _DRAWS_OUT:
+        return None
+    return create_filter(None, rate, highpass, None, verbose="error")
 
 
 def sham_part(estimated: Estimate, samples: ArrayLike) -> NDArray[np.float64]:

@@ -8,9 +8,19 @@ from scipy.interpolate import CubicSpline
 from mne_otica.artifacts import Removal
 from mne_otica.removal._band import band_part
 from mne_otica.removal._beats import beat_part
-from mne_otica.removal._estimate import RATE, Estimate, artifact_part, at_low_rate
+from mne_otica.removal._estimate import (
+    RATE,
+    Estimate,
+    artifact_part,
+    at_low_rate,
+    high_pass_kernel,
+)
 from mne_otica.removal._model import Array, Mask, Samples
 from mne_otica.removal._steps import step_part
+
+# Share of the variance of an eye movement's component that its steps leave. If it is more, the
+# eyes move otherwise: they follow something, and all of the component is theirs.
+_OTHERWISE = 0.5
 
 
 def kind_part(
@@ -53,22 +63,35 @@ def kind_part(
         found = [beat_part(course, sfreq, samples, bad) for course in courses]
         most = max(found, key=lambda one: one[2].sum())
         return _changed(np.array([one[0] for one in found]), most[1], most[2])
-    return _changed(_steps(courses, sfreq, samples, bad, highpass), samples)
+    part, events = _steps(courses, sfreq, samples, bad, highpass)
+    if _unexplained(courses, part, bad) > _OTHERWISE:
+        return _changed(np.where(bad, 0.0, courses), samples, whole=True)
+    return _changed(part, events)
 
 
-def _steps(courses: Array, sfreq: float, samples: Samples, bad: Mask, highpass: float) -> Array:
-    """Return the part of steps, estimated at a low rate."""
+def _unexplained(courses: Array, part: Array, bad: Mask) -> float:
+    """Return the share of the variance of courses that a part leaves."""
+    total = courses[:, ~bad].var(axis=1).sum()
+    return float((courses - part)[:, ~bad].var(axis=1).sum() / max(total, np.finfo(float).tiny))
+
+
+def _steps(
+    courses: Array, sfreq: float, samples: Samples, bad: Mask, highpass: float
+) -> tuple[Array, Samples]:
+    """Return the part of steps, estimated at a low rate, and where steps are."""
     step = max(1, round(sfreq / RATE))
     low, scales = at_low_rate(courses, bad, step)
     good = ~bad[::step]
     events = np.unique(samples // step).clip(0, len(good) - 1)
-    parts = np.zeros_like(courses)
+    parts, found = np.zeros_like(courses), []
+    kernel = high_pass_kernel(highpass, sfreq / step)
     at, fine = step * np.arange(len(good)), np.arange(len(bad))
     for part, course, scale in zip(parts, low, scales, strict=True):
         if scale > 0 and len(events):
-            walk = scale * step_part(course, good, sfreq / step, events, highpass)
-            part[:] = CubicSpline(at, walk)(fine.clip(0, at[-1])) if step > 1 else walk
-    return np.where(bad, 0.0, parts)
+            walk, where = step_part(course, good, sfreq / step, events, highpass, kernel)
+            part[:] = CubicSpline(at, scale * walk)(fine.clip(0, at[-1]))
+            found.append(step * where)
+    return np.where(bad, 0.0, parts), np.unique(np.concatenate([samples, *found]))
 
 
 def _changed(

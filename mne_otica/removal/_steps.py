@@ -3,25 +3,38 @@
 Eyes jump and stay. Their part of a component is a walk that moves near its events and hardly at
 any other time; the rest is stationary, and what it is like comes from the quiet stretches. The
 estimate of the walk is the best linear one, of the whole recording at once: both the walk and the
-rest, as an autoregression, know their neighbours only, so that the equations are banded.
+rest, as an autoregression, know their neighbours only, so that the equations are banded. Where a
+high-pass filter makes something else of a step, the steps are estimated that it has seen.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import solve_toeplitz, solveh_banded
+from scipy.linalg import LinAlgError, solve_toeplitz, solveh_banded
 from scipy.ndimage import gaussian_filter1d
+from scipy.signal import fftconvolve, find_peaks
 
 from mne_otica.removal._model import Array, Mask, Samples, autocovariance
 
 _ORDER = 12  # of the autoregression
 _SPREAD = 0.03  # s on either side of an event in which the eyes are on their way
+_REACH = 0.06  # s on either side of an event that it is looked for in
 _ROUNDS = 3  # of estimating the walk and what the rest is like
 _STILL = 1e-3  # of its movement at events, that the walk makes at other times
+_ECHO = 1.0  # s of a step, made white, that tell where more of them are
+_CLEAR = 5.0  # robust standard deviations of that, above which there is one
+_APART = 0.1  # s between two events
 
 
-def step_part(course: Array, good: Mask, rate: float, events: Samples, leak: float) -> Array:
-    """Return the part of steps in a course at a low rate.
+def step_part(
+    course: Array,
+    good: Mask,
+    rate: float,
+    events: Samples,
+    leak: float = 0.0,
+    kernel: Array | None = None,
+) -> tuple[Array, Samples]:
+    """Return the part of steps in a course at a low rate, and where the steps are.
 
     Parameters
     ----------
@@ -32,23 +45,25 @@ def step_part(course: Array, good: Mask, rate: float, events: Samples, leak: flo
     rate : float
         Samples a second.
     events : array, shape (n_events,)
-        The middle of each step.
+        The middle of each step that is known; more are looked for.
     leak : float
         Hz of a high-pass filter, by which what stays is forgotten.
+    kernel : array | None
+        That filter, where it is so short that what it makes of a step is local.
     """
-    bumps = np.zeros(len(course))
-    np.add.at(bumps, events, 1.0)
-    bumps = gaussian_filter1d(bumps, _SPREAD * rate, mode="constant")
-    keep = np.exp(-2 * np.pi * leak / rate)
     part = np.zeros_like(course)
     size = _step_power(course, events, rate)
-    for _ in range(_ROUNDS):
-        filter_ = _autoregression(course - part, good, rate)
-        variances = size * (bumps + _STILL / rate)
-        part = _walk(course, good, filter_, variances, keep)
-        moves = np.diff(part, prepend=part[:1])
-        size = max(float(np.sum(moves**2) / max(bumps.sum(), 1.0)), 1e-12)
-    return part - np.median(part[good])
+    for k in range(_ROUNDS):
+        white = _autoregression(course - part, good, rate)
+        if k:
+            events = _with_more(course - part, good, rate, events, white, kernel)
+        if kernel is None:
+            part = _walk(course, good, white, _moves(size, events, len(course), rate), leak, rate)
+            moves = np.diff(part, prepend=part[:1])
+        else:
+            part, moves = _steps(course, good, white, kernel, events, size, rate)
+        size = max(float(np.sum(moves**2) / max(len(events), 1)), 1e-12)
+    return part - np.median(part[good]), events
 
 
 def _step_power(course: Array, events: Samples, rate: float) -> float:
@@ -58,32 +73,113 @@ def _step_power(course: Array, events: Samples, rate: float) -> float:
     return float(np.mean((course[after] - course[before]) ** 2)) + 1e-12
 
 
+def _moves(size: float, events: Samples, n_times: int, rate: float) -> Array:
+    """Return the variance of each move of the walk."""
+    bumps = np.zeros(n_times)
+    np.add.at(bumps, events, 1.0)
+    bumps = gaussian_filter1d(bumps, _SPREAD * rate, mode="constant")
+    return size * (bumps + _STILL / rate)
+
+
 def _autoregression(rest: Array, good: Mask, rate: float) -> Array:
     """Return the filter that makes the rest white and of unit variance."""
     lags = autocovariance(rest, good, rate, _ORDER + 1)
-    lags[0] *= 1 + 1e-6
-    weights = solve_toeplitz(lags[:-1], lags[1:])
-    error = max(lags[0] - weights @ lags[1:], np.finfo(float).tiny)
+    lags[0] = max(lags[0], np.finfo(float).tiny) * (1 + 1e-6)
+    try:
+        weights = solve_toeplitz(lags[:-1], lags[1:])
+    except LinAlgError:
+        weights = np.zeros(_ORDER)
+    error = max(lags[0] - weights @ lags[1:], 1e-9 * lags[0])
     return np.r_[1.0, -weights] / np.sqrt(error)
 
 
-def _walk(course: Array, good: Mask, filter_: Array, variances: Array, keep: float) -> Array:
-    """Return the walk that explains a course best together with a rest of this filter."""
-    n, order = len(course), len(filter_) - 1
+def _echo(white: Array, kernel: Array | None, rate: float) -> Array:
+    """Return what is left of a step, its middle in the middle, after the whitening."""
+    n = round(_ECHO * rate) if kernel is None else len(kernel)
+    step = np.r_[np.zeros(n), np.ones(n)]
+    if kernel is not None:
+        step = np.convolve(step, kernel, "same")
+    echo = np.convolve(step, white)[: 2 * n]
+    if kernel is None:
+        echo[n:] -= echo[-1]
+    echo[: len(white)] = 0
+    return echo
+
+
+def _with_more(
+    rest: Array, good: Mask, rate: float, events: Samples, white: Array, kernel: Array | None
+) -> Samples:
+    """Return the events, and where else a step stands out of the rest."""
+    echo = _echo(white, kernel, rate)
+    size = np.linalg.norm(echo)
+    if not size > 0:
+        return events
+    found = fftconvolve(np.convolve(rest, white)[: len(rest)], echo[::-1], "same") / size
+    found = np.abs(found)
+    scale = np.median(found[good]) / 0.6745
+    peaks, _ = find_peaks(found, height=_CLEAR * scale, distance=max(1, round(_APART * rate)))
+    peaks = peaks[good[peaks]]
+    if len(events) and len(peaks):
+        apart = np.abs(peaks[:, np.newaxis] - events).min(axis=1) > _APART * rate
+        peaks = peaks[apart]
+    return np.unique(np.r_[events, peaks])
+
+
+def _walk(
+    course: Array, good: Mask, white: Array, variances: Array, leak: float, rate: float
+) -> Array:
+    """Return the walk that explains a course best together with a rest of this whitening."""
+    n, order = len(course), len(white) - 1
     # Rows of the whitening that see a bad sample say nothing.
     seen = np.convolve(~good, np.ones(order + 1))[:n] == 0
     seen[:order] = False
-    white = np.convolve(course, filter_)[:n] * seen
+    told = np.convolve(course, white)[:n] * seen
     # The matrix is symmetric and banded; diagonal k of the upper half is in row order - k.
     band = np.zeros((order + 1, n))
     for i in range(order + 1):
         for j in range(i, order + 1):
-            # The row t of the whitening has filter_[i] at t - i, and filter_[j] at t - j.
-            late = np.r_[seen[i:], np.zeros(i)] * filter_[i] * filter_[j]
-            band[order - (j - i)] += late
-    right = sum(filter_[i] * np.r_[white[i:], np.zeros(i)] for i in range(order + 1))
-    precision = 1 / variances
+            # The row t of the whitening has white[i] at t - i, and white[j] at t - j.
+            band[order - (j - i)] += np.r_[seen[i:], np.zeros(i)] * white[i] * white[j]
+    right = sum(white[i] * np.r_[told[i:], np.zeros(i)] for i in range(order + 1))
+    keep, precision = np.exp(-2 * np.pi * leak / rate), 1 / variances
     band[order] += precision
     band[order, :-1] += keep**2 * precision[1:]
     band[order - 1, 1:] -= keep * precision[1:]
     return solveh_banded(band, right)
+
+
+def _steps(
+    course: Array,
+    good: Mask,
+    white: Array,
+    kernel: Array,
+    events: Samples,
+    size: float,
+    rate: float,
+) -> tuple[Array, Array]:
+    """Return what a filter makes of the steps that explain a course best, and their sizes."""
+    n, half = len(course), len(kernel)
+    reach = max(1, round(_REACH * rate))
+    places = np.unique((events[:, np.newaxis] + np.arange(-reach, reach + 1)).clip(0, n - 1))
+    places = places[good[places]]
+    if not len(places):
+        return np.zeros(n), np.zeros(1)
+    echo = _echo(white, kernel, rate)
+    overlap = fftconvolve(echo, echo[::-1])[len(echo) - 1 :]
+    told = np.convolve(np.where(good, course, 0.0), white)[:n]
+    right = fftconvolve(told, echo[::-1])[len(echo) - 1 - half :][:n][places]
+    # Sizes near each other know of each other, as far as an echo is long.
+    ends = np.searchsorted(places, places + len(echo), "left")
+    width = int((ends - np.arange(len(places))).max()) - 1
+    band = np.zeros((width + 1, len(places)))
+    for k in range(width + 1):
+        apart = places[k:] - places[: len(places) - k]
+        band[width - k, k:] = np.where(apart < len(echo), overlap[apart.clip(0, len(echo) - 1)], 0)
+    nearest = np.abs(places[:, np.newaxis] - events).min(axis=1) / rate
+    variances = size * np.exp(-0.5 * (nearest / _SPREAD) ** 2) / (2.5 * _SPREAD * rate)
+    band[width] += 1 / np.maximum(variances, 1e-9 * size)
+    sizes = solveh_banded(band, right)
+    steps = np.zeros(n)
+    steps[places] = sizes
+    made = np.cumsum(np.r_[np.zeros(half), steps, np.zeros(half)])
+    return fftconvolve(made, kernel, "same")[half : half + n], sizes

@@ -1,0 +1,183 @@
+"""Removal by kind: what goes is the artifact, and what is left is nearer to the truth."""
+
+import mne
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from mne_otica import clean_raw, remove_artifacts
+from mne_otica.artifacts import kinds
+from mne_otica.removal import kind_part
+from mne_otica.simulation import simulate_raw
+
+SFREQ = 200.0
+OTHERS = ("eye movement", "heartbeat", "muscle", "electrode")
+
+
+@pytest.fixture(scope="module")
+def troubled():
+    """24 channels, 60 s at 200 Hz, with clear artifacts of all kinds."""
+    extra = {"saccade": 90e-6, "heartbeat": 50e-6, "tonic muscle": 25e-6, "noisy": 120e-6}
+    options = dict(saccades=False, muscle=False, heartbeat=False, line_freq=None)
+    return simulate_raw(24, 60, SFREQ, n_blinks=14, extra=extra, random_state=71, **options)
+
+
+@pytest.fixture(scope="module")
+def cleaned(troubled):
+    return clean_raw(troubled.raw, artifacts="all")
+
+
+def brain(rng, n_times=12000):
+    """Return noise whose spectrum falls as that of a brain."""
+    spectrum = np.fft.rfft(rng.standard_normal(n_times))
+    freqs = np.fft.rfftfreq(n_times, 1 / SFREQ)
+    signal = np.fft.irfft(spectrum / np.maximum(freqs, 1.0), n_times)
+    return signal / signal.std()
+
+
+def beats(rng, n_times=12000, height=8.0):
+    """Return the course of a heart, and where its beats are."""
+    at = np.cumsum(rng.normal(0.8, 0.03, 70))
+    at = np.round(at[at < n_times / SFREQ - 1] * SFREQ).astype(int)
+    shape = np.exp(-0.5 * (np.arange(-10, 11) / 3) ** 2)
+    course = np.zeros(n_times)
+    for k in at:
+        course[k - 10 : k + 11] += height * shape
+    return course, at
+
+
+def steps(rng, n_times=12000, height=8.0):
+    """Return the course of eyes that jump and stay, and where they jump."""
+    at = np.cumsum(rng.uniform(0.5, 2.0, 40) * SFREQ).astype(int)
+    at = at[at < n_times - 200]
+    course = np.zeros(n_times)
+    for k in at:
+        course[k:] += height * rng.choice([-1, 1]) * rng.uniform(0.5, 1.5)
+    ramp = np.hanning(11)  # a saccade takes 50 ms
+    course = np.convolve(np.pad(course, 5, mode="edge"), ramp / ramp.sum(), "valid")
+    return course - course.mean(), at
+
+
+@pytest.mark.parametrize(("kind", "make"), [("heartbeat", beats), ("eye movement", steps)])
+def test_the_part_is_the_artifact_and_the_rest_is_kept(kind, make):
+    rng = np.random.default_rng(0)
+    artifact, samples = make(rng)
+    rest = brain(rng)
+    found = kind_part(
+        kinds()[kind].removal, (artifact + rest)[None], SFREQ, samples, np.zeros(len(rest), bool)
+    )
+    error, rest, artifact = (
+        mne.filter.filter_data(x, SFREQ, 1.0, 40.0)
+        for x in (found.part[0] - artifact, rest, artifact)
+    )
+    # Taking out all would leave an error as large as the rest, taking out nothing the artifact.
+    assert error.std() < rest.std()
+    assert error.std() < artifact.std()
+
+
+@pytest.mark.parametrize("kind", ["heartbeat", "eye movement", "muscle"])
+def test_scale_and_sign_of_a_course_do_not_matter(kind):
+    rng = np.random.default_rng(1)
+    artifact, samples = beats(rng) if kind == "heartbeat" else steps(rng)
+    course = (artifact + brain(rng))[None]
+    removal, bad = kinds()[kind].removal, np.zeros(course.shape[1], bool)
+    one = kind_part(removal, course, SFREQ, samples, bad)
+    other = kind_part(removal, -1e-6 * course, SFREQ, samples, bad)
+    np.testing.assert_allclose(other.part, -1e-6 * one.part, atol=1e-6 * 1e-6 * course.std())
+
+
+@pytest.mark.parametrize("kind", ["heartbeat", "eye movement", "muscle"])
+def test_bad_samples_stay_as_they_are_and_say_nothing(kind):
+    rng = np.random.default_rng(2)
+    artifact, samples = beats(rng) if kind == "heartbeat" else steps(rng)
+    course = (artifact + brain(rng))[None]
+    bad = np.zeros(course.shape[1], bool)
+    bad[4000:4600] = True
+    wild = np.where(bad, np.nan, course)
+    removal = kinds()[kind].removal
+    one, other = (kind_part(removal, x, SFREQ, samples, bad) for x in (course, wild))
+    assert not one.part[:, bad].any()
+    assert_array_equal(one.part, other.part)
+
+
+def test_muscle_goes_above_its_band_only():
+    rng = np.random.default_rng(3)
+    rest, n = brain(rng), 12000
+    spectrum = np.fft.rfft(rng.standard_normal(n))
+    freqs = np.fft.rfftfreq(n, 1 / SFREQ)
+    muscle = 2 * np.fft.irfft(spectrum * (freqs > 20), n)
+    removal = kinds()["muscle"].removal
+    part = kind_part(removal, (muscle + rest)[None], SFREQ, np.zeros(0, int), np.zeros(n, bool))
+    spectrum = np.abs(np.fft.rfft(part.part[0])) ** 2
+    assert spectrum[freqs < 10].sum() < 1e-3 * spectrum.sum()
+    assert (part.part[0] - muscle).std() < 0.5 * muscle.std()
+
+
+@pytest.mark.parametrize("kind", ["heartbeat", "eye movement", "muscle"])
+def test_without_events_or_in_a_flat_course_there_is_no_part(kind):
+    removal = kinds()[kind].removal
+    flat, bad, none = np.zeros((1, 2000)), np.zeros(2000, bool), np.zeros(0, int)
+    assert not kind_part(removal, flat, SFREQ, none, bad).part.any()
+    assert not kind_part(removal, flat, SFREQ, none, ~bad).part.any()
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_each_kind_goes_and_the_recording_is_nearer_to_the_truth(troubled, kind):
+    one = clean_raw(troubled.raw, artifacts=kind)
+    assert list(one.kinds) == [kind]
+    result = one.kinds[kind]
+    assert result.answer == "yes"
+    assert one.status == "ok"
+    assert result.components == one.ica.exclude
+    assert 0 < result.gone <= 1
+    truth, before, after = (
+        raw.copy().filter(1, 40).get_data()
+        for raw in (troubled.without(kind), troubled.raw, one.raw)
+    )
+    assert np.std(after - truth) < np.std(before - truth)
+    if kind != "electrode":
+        whole = clean_raw(troubled.raw, artifacts=kind, removal="component")
+        assert whole.ica.exclude == one.ica.exclude
+        whole = whole.raw.copy().filter(1, 40).get_data()
+        assert np.std(after - truth) < np.std(whole - truth)
+
+
+def test_all_kinds_together(troubled, cleaned):
+    assert list(cleaned.kinds) == list(kinds())
+    assert all(one.answer == "yes" for one in cleaned.kinds.values())
+    removed = {k for one in cleaned.kinds.values() for k in one.components}
+    assert removed == set(cleaned.ica.exclude)
+    ids = {kind: kinds()[kind].event_id for kind in kinds() if kind != "muscle"}
+    assert set(cleaned.events[:, 2]) == set(ids.values())
+    assert np.all(np.diff(cleaned.events[:, 0]) >= 0)
+    for kind in kinds():
+        assert kind in cleaned.verdict
+    assert cleaned.kinds["muscle"].how == "band"
+    assert cleaned.kinds["electrode"].how == "component"
+    facts = cleaned.to_dict()
+    assert set(facts["kinds"]) == set(kinds())
+    assert len(facts["artifacts"]) == cleaned.ica.n_components_ * len(kinds())
+
+
+def test_all_kinds_are_judged_whatever_is_removed(troubled, cleaned):
+    only = clean_raw(troubled.raw, artifacts="blink")
+    assert list(only.kinds) == ["blink"]
+    assert_array_equal(only.artifacts.probabilities, cleaned.artifacts.probabilities)
+
+
+def test_removal_with_an_ica_of_ones_own_is_that_of_clean_raw(troubled):
+    one = clean_raw(troubled.raw, artifacts="heartbeat")
+    result = one.kinds["heartbeat"]
+    again = remove_artifacts(troubled.raw, one.ica, kind="heartbeat", events=result.events)
+    np.testing.assert_allclose(again.get_data(), one.raw.get_data(), atol=1e-12)
+
+
+@pytest.mark.parametrize("artifacts", ["blinks", ["blink", "ghost"], []])
+def test_kinds_that_do_not_exist_are_refused(troubled, artifacts):
+    with pytest.raises(ValueError, match="is not among .*'blink', 'eye movement'"):
+        clean_raw(troubled.raw, artifacts=artifacts)
+
+
+def test_artifacts_must_be_names(troubled):
+    with pytest.raises(TypeError, match="artifacts must be"):
+        clean_raw(troubled.raw, artifacts=3)
