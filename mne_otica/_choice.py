@@ -57,6 +57,16 @@ def blinks_of_choice(
     return blinks
 
 
+def check_recording(result: Cleaned) -> None:
+    """Raise unless this is the result of a recording, which can be cleaned again."""
+    _validate_type(result, Cleaned, "result", "Cleaned")
+    if result.epochs is not None:
+        raise ValueError(
+            "This result is of epochs, which are not cleaned again; set result.ica.exclude to the "
+            "components that you chose, and call mne_otica.remove_artifacts(epochs, result.ica)."
+        )
+
+
 def rechosen(result: Cleaned, components: Sequence[int], *, brief: bool = False) -> Cleaned:
     """Return what a result would be with other components; see `Cleaned.with_components`."""
     _validate_type(components, (list, tuple, range, np.ndarray), "components", "a list of int")
@@ -67,11 +77,7 @@ def rechosen(result: Cleaned, components: Sequence[int], *, brief: bool = False)
             f"components {wrong} do not exist; choose from the {n_components} fitted, 0 to "
             f"{n_components - 1}."
         )
-    if result.raw is None:
-        raise ValueError(
-            "This result is of epochs without their recording, which cannot be cleaned again; call "
-            "clean_epochs(epochs, raw), or mne_otica.remove_artifacts with the components chosen."
-        )
+    check_recording(result)
     ica = result.ica.copy()
     ica.exclude = sorted({int(k) for k in components})
     raw = put_back(result.raw.copy(), result.ica, result.removed)

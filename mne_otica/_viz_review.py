@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import matplotlib.pyplot as plt
 from mne.viz.utils import plt_show
 
-from mne_otica._checks import _validate_type
-from mne_otica._choice import rechosen
+from mne_otica._choice import check_recording, rechosen
 from mne_otica._cleaned import Cleaned
 from mne_otica._docs import fill_doc
 from mne_otica._glance import glances, parts
@@ -40,7 +39,7 @@ class ComponentReview:
     """
 
     def __init__(self, result: Cleaned, *, show: bool = True) -> None:
-        _validate_type(result, Cleaned, "result", "Cleaned")
+        check_recording(result)
         self._first = self._shown = result
         self.components = sorted(int(k) for k in result.ica.exclude)
         self.maps = plot_components(result, show=False)

@@ -318,10 +318,13 @@ def _measured(
     if not own:
         return result
     maps = maps_in_volts(ica)
-    gone = sum(maps[:, taken.parts[k].components] @ in_band[k] for k in own)
-    before = filtered.get_data()
+    components = [component for k in own for component in taken.parts[k].components]
+    gone = maps[:, components] @ np.concatenate([in_band[k] for k in own])
+    # The recording is large, and people wait: no copy of it is made, and none of what is gone.
+    before = filtered._data
+    after = np.subtract(before, gone, out=gone)
     reject = settings["reject_by_annotation"]
-    pair = Pair.of_arrays(filtered, before, before - gone, range(len(before)), reject)
+    pair = Pair.of_arrays(filtered, before, after, range(len(before)), reject)
     if result.how == "band":
         measures = _band_measures(pair, kinds()[kind].removal.l_freq, brief)
     else:

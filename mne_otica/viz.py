@@ -56,8 +56,16 @@ def plot_cleaned(result: Cleaned, *, show: bool = True) -> Figure:
         The figure, of the first kind of artifact that was removed.
     """
     _validate_type(result, Cleaned, "result", "Cleaned")
-    if not parts(result):
+    removed = parts(result)
+    if not removed:
         figure = plot_component(result, show=False)
+    elif result.benefit is None:  # removed by its band, not at events
+        figure = plt.figure(figsize=(11, 6), layout="constrained")
+        top, bottom = figure.subfigures(2, 1)
+        plot_component(result, axes=top.subplots(1, 2, width_ratios=[1, 3]), show=False)
+        left, right = bottom.subplots(1, 2, width_ratios=[1, 1.6])
+        plot_harm(result, ax=left, show=False)
+        plot_band_power(result, ax=right, show=False)
     else:
         figure = plt.figure(figsize=(11, 12), layout="constrained")
         n_channels = min(3, len(result.benefit.ch_names))

@@ -119,8 +119,9 @@ def test_flip_without_a_mouse(cleaned):
         review.flip(99)
 
 
-def test_epochs_without_their_recording_cannot_be_cleaned_again(raw):
+def test_epochs_are_not_cleaned_again(raw):
     epochs = mne.make_fixed_length_epochs(raw, 2.0, preload=True)
-    result = clean_epochs(epochs)
-    with pytest.raises(ValueError, match="of epochs without their recording"):
-        result.with_components([0])
+    result = clean_epochs(epochs, raw)
+    for call in (lambda: result.with_components([0]), lambda: result.review(show=False)):
+        with pytest.raises(ValueError, match="of epochs, which are not cleaned again"):
+            call()

@@ -125,6 +125,18 @@ def test_eye_movements_are_turned_one_way():
         assert f"{kind}: taken out and left in" in text
 
 
+def test_what_has_no_events_is_drawn_by_its_spectrum():
+    raw = simulate_raw(16, 60, 128.0, n_blinks=14, random_state=3).raw
+    result = clean_raw(raw, artifacts="muscle")
+    assert result.kinds["muscle"].how == "band"
+    assert len(result.plot(show=False).axes) >= 4
+    text = "".join(result.report().html)
+    assert "Muscle: spectrum" in text
+    assert "before and after" not in text
+    with pytest.raises(ValueError, match="Nothing was removed at events"):
+        viz.plot_events(result, show=False)
+
+
 def test_spectrum_names_the_change_of_each_band(cleaned):
     ax = viz.plot_band_power(cleaned, show=False).axes[0]
     words = [text.get_text() for text in ax.texts]
