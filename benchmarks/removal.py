@@ -4,8 +4,9 @@
 The truth is known to the sample: simulated recordings, and real EEG without blinks into which
 real blinks of other people were put. The constants of ``mne_otica.removal`` were chosen on seeds 0
 to 16 of the latter and the evoked responses of seed 9, and the share of power by which a second
-component of the eyes is known on seeds 200 to 209 and 320 to 329 of the former; what is shown has
-seeds that nothing was chosen on. The real recordings of table d were looked at for the choice.
+component of the eyes is known on seeds 200 to 209 and 320 to 329 of the former; on the seeds below
+nothing was chosen, and a record with other seeds is of earlier constants. The real recordings of
+table d were looked at for the choice.
 """
 
 import argparse

@@ -82,7 +82,7 @@ for row in study.rows:
     print(f"{row['recording']}: {row['status']}, {row['message']}")
 
 # %%
-# In all four, more than 90 % of the average blink was removed, and less than 2 % of the signal away
+# In all four, more than 90 % of the average blink was removed, and less than 5 % of the signal away
 # from blinks.
 #
 # Averages

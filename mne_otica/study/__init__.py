@@ -22,7 +22,7 @@ from mne_otica.study import _storage as files
 from mne_otica.study._inputs import Recording, Unit, find_bids, find_files, group
 from mne_otica.study._page import worst_first, write_summary
 from mne_otica.study._rows import Row, finished, other_rows, planned
-from mne_otica.study._stages import STAGES, Options
+from mne_otica.study._state import STAGES, Options
 from mne_otica.study._workers import Progress, run_units
 
 __all__ = ["Study", "clean_study"]

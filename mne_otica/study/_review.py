@@ -32,7 +32,8 @@ from mne_otica.study._components import (
 )
 from mne_otica.study._inputs import Name, Recording, Unit, bids_recording, group
 from mne_otica.study._rows import STATUSES, Row, kept_rows
-from mne_otica.study._stages import Options, UnitStages
+from mne_otica.study._stages import UnitStages
+from mne_otica.study._state import Options
 from mne_otica.study._views import Opened, topographies
 
 try:

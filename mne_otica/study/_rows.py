@@ -11,7 +11,8 @@ from mne.utils import logger
 from mne_otica.cleaning import component_names
 from mne_otica.study import _storage as files
 from mne_otica.study._inputs import Recording, Unit
-from mne_otica.study._stages import STAGES, Options, UnitStages
+from mne_otica.study._stages import UnitStages
+from mne_otica.study._state import STAGES, Options
 
 Row = dict[str, Any]
 STATUSES = ("failed", "unsure", "no-blink", "ok")  # worst first

@@ -7,7 +7,6 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from mne.utils import logger
 from numpy.typing import NDArray
 
-from mne_otica import __version__, cleaning, evaluation, trust
+from mne_otica import cleaning, evaluation, trust
 from mne_otica._choice import blinks_of_choice, conclude_choice
 from mne_otica._recording import filtered_copy
 from mne_otica._taken import to_take
@@ -31,145 +30,32 @@ from mne_otica.artifacts import (
 )
 from mne_otica.study import _storage as files
 from mne_otica.study._components import (
-    bad_components,
     decisions,
     edited_text,
     read_table,
     reworded,
     table_text,
 )
-from mne_otica.study._inputs import Recording, Unit, read, sources
+from mne_otica.study._inputs import Recording, Unit, read
+from mne_otica.study._state import Options, UnitState
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw
     from mne.preprocessing import ICA
 
-STAGES = ("fit", "find", "apply", "evaluate")
-PARAMETERS = {
-    "fit": ("n_components", "l_freq", "h_freq", "random_state", "reject_by_annotation"),
-    "find": ("artifacts", "max_components", "stability"),
-    "apply": ("removal",),
-    "evaluate": (),
-}
-# Processing and suffix in the names of the files of each stage.
-_FILES = {
-    "fit": ("icafit", "ica"),
-    "find": ("ica", "ica"),
-    "apply": ("clean", "raw"),
-    "evaluate": ("clean", "blinks"),
-}
 _BLINK_FACTS = ("source", "channels", "polarity", "score")
 
 
-@dataclass(frozen=True)
-class Options:
-    """What to do, and how."""
-
-    parameters: dict[str, Any]
-    stages: tuple[str, ...] = STAGES
-    overwrite: bool = False
-
-
-class UnitStages:
-    """The stages of the recordings that share one ICA.
-
-    A stage leaves its files and a JSON sidecar that names its key: a hash of the package
-    version, the parameters of the stage and the key of the stage before. The first key
-    holds the hashes of the input files. A stage whose key and files are as they would be
-    is not done again.
-    """
+class UnitStages(UnitState):
+    """The stages of the recordings that share one ICA."""
 
     def __init__(self, unit: Unit, out: Path, options: Options) -> None:
-        self.unit, self.out, self.options = unit, out, options
-        self.notes = files.Notes(out, unit.name.label)
+        super().__init__(unit, out, options)
         # What one stage knows and the next one needs, by recording
         self._raws: dict[Recording, tuple[BaseRaw, list[str]]] = {}
         self._bads: dict[Recording, list[str]] = {}
         self._filtered: dict[Recording, BaseRaw] = {}
         self._cleaned: dict[Recording, tuple[BaseRaw, cleaning.Taken]] = {}
-        self._sources: dict[str, str] | None = None
-
-    # What is where
-
-    def path(self, stage: str, extension: str, recording: Recording | None = None) -> Path:
-        """Return the path of a file of a stage."""
-        name = self.unit.name if recording is None else recording.name
-        return self.out / name.file(*_FILES[stage], extension)
-
-    @property
-    def table(self) -> Path:
-        """The table of components."""
-        return self.out / self.unit.name.file("ica", "components", ".tsv")
-
-    def report(self, recording: Recording) -> Path:
-        """Return the path of the report."""
-        return self.out / recording.name.file("clean", "report", ".html")
-
-    def sidecar(self, stage: str, recording: Recording | None = None) -> dict[str, Any]:
-        """Return the content of the sidecar of a stage, empty if there is none as it was."""
-        return files.unsealed(files.read_json(self.path(stage, ".json", recording)))
-
-    def source_hashes(self) -> dict[str, str]:
-        """Return the hash of every file of every recording, by the name it has in sidecars."""
-        if self._sources is None:
-            self._sources = {
-                _source_name(path, recording): self.notes.hash_of(path)
-                for recording in self.unit.recordings
-                for path in sources(recording)
-            }
-        return self._sources
-
-    # What is to be done
-
-    def parameters(self, stage: str, recording: Recording | None = None) -> dict[str, Any]:
-        """Return the parameters of a stage: those given, or those that it was done with."""
-        if stage not in self.options.stages:
-            return self.sidecar(stage, recording)["Parameters"]
-        return {name: self.options.parameters[name] for name in PARAMETERS[stage]}
-
-    def upstream(self, stage: str, recording: Recording | None = None) -> str:
-        """Return the hash of what a stage builds on."""
-        if stage == "fit":
-            return files.digest(self.source_hashes())
-        if stage == "find":
-            return self.key("fit")
-        if stage == "apply":
-            return files.digest([self.key("find"), self.excluded()])
-        return self.key("apply", recording)
-
-    def key(self, stage: str, recording: Recording | None = None) -> str:
-        """Return the key of a stage; raise if it must be there already, but is not."""
-        upstream = self.upstream(stage, recording)
-        if stage in self.options.stages:
-            return files.digest([stage, __version__, self.parameters(stage, recording), upstream])
-        sidecar = self.sidecar(stage, recording)
-        if sidecar.get("Upstream") != upstream:
-            state = "is out of date" if sidecar else "has not been done"
-            raise ValueError(f"The stage {stage!r} {state}; do it first: mne_otica {stage}.")
-        return sidecar["Key"]
-
-    def is_done(self, stage: str, recording: Recording | None = None) -> bool:
-        """Return whether the files of a stage are there, whole, and as they would be again."""
-        sidecar = self.sidecar(stage, recording)
-        # Where there is none, no input needs to be read to know.
-        if not sidecar or sidecar.get("Key") != self.key(stage, recording):
-            return False
-        if stage == "find" and not self.table.exists():
-            return False
-        folder, outputs = self.path(stage, ".json", recording).parent, sidecar.get("Outputs")
-        return isinstance(outputs, dict) and all(
-            self.notes.hash_of(folder / Path(name).name) == value for name, value in outputs.items()
-        )
-
-    def pending(self) -> list[str]:
-        """Return the stages that are to be done."""
-        if self.options.overwrite:
-            return list(self.options.stages)
-        for position, stage in enumerate(self.options.stages):
-            each = self.unit.recordings if stage in STAGES[2:] else [None]
-            if not all(self.is_done(stage, recording) for recording in each):
-                return list(self.options.stages[position:])
-        return []
 
     def do(self, stage: str, recording: Recording | None = None) -> None:
         """Do a stage unless it is done."""
@@ -352,11 +238,6 @@ class UnitStages:
         self.table.unlink()
         return None
 
-    def excluded(self) -> list[int]:
-        """Return the components to remove, as the table has them."""
-        n_components = self.sidecar("fit")["Results"]["n_components"]
-        return bad_components(read_table(self.table, n_components))
-
     def _ica(self) -> ICA:
         """Return the ICA with the components to remove; its file says the same afterwards."""
         ica, excluded = self.fitted_ica(), self.excluded()
@@ -486,14 +367,6 @@ def _as_array(raw: BaseRaw) -> BaseRaw:
         channel["cal"] = channel["range"] = 1.0
     copy = mne.io.RawArray(raw.get_data(), info, first_samp=raw.first_samp, verbose="error")
     return copy.set_annotations(raw.annotations, verbose="error")
-
-
-def _source_name(path: Path, recording: Recording) -> str:
-    """Return the name of an input in sidecars: a BIDS URI, or the name of the file."""
-    if recording.bids_root is None:
-        inside = path.is_relative_to(recording.path.parent)
-        return path.relative_to(recording.path.parent).as_posix() if inside else path.name
-    return f"bids:raw:{path.relative_to(recording.bids_root).as_posix()}"
 
 
 def _scores(found: dict[str, Any]) -> BlinkScores:

@@ -15,7 +15,7 @@ from mne.utils import logger
 
 from mne_otica.study._inputs import Unit, read_header, sources
 from mne_otica.study._rows import Row, process
-from mne_otica.study._stages import Options
+from mne_otica.study._state import Options
 
 _COPIES = 8.0  # peak of a unit over the size of its samples in double precision, measured
 _WORKER = 400e6  # bytes of a worker with its libraries and figures, measured

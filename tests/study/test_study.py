@@ -23,7 +23,7 @@ from mne_otica.study._components import bad_components, read_table
 from mne_otica.study._inputs import find_files, group
 from mne_otica.study._page import page
 from mne_otica.study._rows import COLUMNS
-from mne_otica.study._stages import STAGES
+from mne_otica.study._state import STAGES
 from mne_otica.study._workers import memory_free, memory_needed
 
 STAGE_FILES = {
@@ -369,7 +369,7 @@ def test_nothing_removed_by_hand(out, blinks):
     saved = mne.io.read_raw_fif(out / "blinks_proc-clean_raw.fif")
     assert_array_equal(saved.get_data(), mne.io.read_raw_fif(blinks).get_data())
     assert main(["evaluate", str(blinks), "-o", str(out)]) == 0
-    assert "edited" in summary(out)["blinks"]["message"]
+    assert "by hand" in summary(out)["blinks"]["message"]
 
 
 @pytest.mark.parametrize(
