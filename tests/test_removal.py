@@ -311,6 +311,16 @@ def test_bad_spans_and_broken_samples(recording):
     assert (whatever.get_data()[:, at] != raw.get_data()[:, at]).any()
 
 
+def test_bad_spans_that_overlap_are_one(recording):
+    sim, ica = recording
+    at = sim.blink_events[3, 0] / 128.0
+    overlapping, one = sim.raw.copy(), sim.raw.copy()
+    overlapping.annotations.append([at - 1, at - 0.5], [1.5, 1.5], ["BAD_a", "BAD_b"])
+    one.annotations.append(at - 1, 2.0, "BAD_both")
+    cleaned = [remove_artifacts(raw, ica, events=sim.blink_events) for raw in (overlapping, one)]
+    np.testing.assert_array_equal(*[raw.get_data() for raw in cleaned])
+
+
 def test_epochs_are_cleaned_like_the_recording(recording):
     sim, ica = recording
     starts = np.arange(300, sim.raw.n_times - 300, 256)
