@@ -85,7 +85,7 @@ class UnitStages(UnitState):
                 "Key": key,
                 "Warnings": self._reader_warnings(recording)
                 + list(dict.fromkeys(str(warning.message) for warning in caught)),
-                "Results": evaluation.plain(results),
+                "Results": files.rounded(evaluation.plain(results)),
             }
             files.write_json(scratch / sidecar.name, files.sealed(content))
         for path in written:

@@ -129,6 +129,18 @@ def _flush(path: Path) -> None:
         os.fsync(file.fileno())
 
 
+def rounded(value: Any) -> Any:
+    """Return JSON content without the last digits of its numbers.
+
+    They depend on where arrays lie in memory, and the same study is to give the same files.
+    """
+    if isinstance(value, float):
+        return float(f"{value:.12g}")
+    if isinstance(value, dict):
+        return {name: rounded(one) for name, one in value.items()}
+    return [rounded(one) for one in value] if isinstance(value, list) else value
+
+
 def sealed(content: dict[str, Any]) -> dict[str, Any]:
     """Return the content with a hash of it."""
     return content | {_SEAL: digest(content)}
