@@ -16,7 +16,7 @@ from mne_otica._docs import fill_doc
 from mne_otica._recording import quiet
 from mne_otica.artifacts import check_kinds, kinds
 from mne_otica.artifacts._signals import check_ica
-from mne_otica.ica import maps_in_volts
+from mne_otica.ica import maps_in_volts, others_along_maps
 from mne_otica.removal._estimate import (
     RATE,
     Estimate,
@@ -155,8 +155,18 @@ def estimate(
     else:
         samples = layout.place(inst, events)
     highpass = inst.info["highpass"] or 0.0
-    removal = kinds()[kind].removal
-    return kind_part(removal, courses, inst.info["sfreq"], samples, bad, highpass=highpass)
+    others = None
+    if kind != "blink" and len(exclude):
+        others = layout.project(inst, ica, others_along_maps(ica, exclude))
+    return kind_part(
+        kinds()[kind].removal,
+        courses,
+        inst.info["sfreq"],
+        samples,
+        bad,
+        highpass=highpass,
+        others=others,
+    )
 
 
 def subtract(
