@@ -1,7 +1,7 @@
 """The part of a course that is a muscle's, by frequency and moment by moment. Arrays only.
 
 The spectrum of the brain's share falls: its course below a frequency, continued as a power law, is
-what stays above it. What is beyond goes, as the muscle tightens and rests. Below that frequency
+what stays above it, and so do its rhythms. What is beyond goes, as the muscle tightens and rests. Below that frequency
 a muscle has little and the brain has much. There the muscle's share is not seen, but follows from
 how strong it is above: hardly anything of a weak muscle, and more of one that is far stronger than
 the brain.
@@ -10,7 +10,7 @@ the brain.
 from __future__ import annotations
 
 import numpy as np
-from scipy.ndimage import uniform_filter, uniform_filter1d
+from scipy.ndimage import median_filter, uniform_filter, uniform_filter1d
 from scipy.signal import ShortTimeFFT
 from scipy.signal.windows import hann
 
@@ -23,6 +23,7 @@ _FALL = (1.0, 2.0)  # exponents of the fall of a brain's spectrum, at least and 
 _EDGE = 3.0  # Hz over which what is seen takes over from what follows
 _SMOOTH = (9.0, 3)  # Hz and stretches that the power of the moment is averaged over
 _NEXT = 10.0  # Hz above the edge, in which it is seen how strong the muscle is
+_BROAD, _PEAK = 17.0, 2.0  # Hz round a peak, and how many times their median it is at least
 _FEWER = 18.0  # Hz, below which a muscle has less and less: with the fourth power
 
 
@@ -37,7 +38,7 @@ def band_part(course: Array, sfreq: float, l_freq: float, bad: Mask) -> Array:
     transform = frames.stft(x - np.median(x))
     power, freqs = np.abs(transform) ** 2, frames.f
     typical = np.median(power, axis=1) / np.log(2)
-    brain = _brain(typical, freqs, l_freq)[:, np.newaxis]
+    brain = (_brain(typical, freqs, l_freq) + _rhythms(typical, freqs, l_freq))[:, np.newaxis]
     width = max(1, round(_SMOOTH[0] / (freqs[1] - freqs[0])))
     now = uniform_filter(power, (width, _SMOOTH[1]), mode="nearest")
     seen = np.clip(1 - _share(brain, now), 0, 1)
@@ -65,6 +66,16 @@ def _brain(power: Array, freqs: Array, l_freq: float) -> Array:
     fall = np.clip(-np.polyfit(x, y, 1)[0], *_FALL)
     level = np.mean(y + fall * x)
     return np.exp(level - fall * np.log(np.maximum(freqs, freqs[1])))
+
+
+def _rhythms(power: Array, freqs: Array, l_freq: float) -> Array:
+    """Return the peaks of a spectrum above a frequency: muscles have none, but rhythms and hum."""
+    above = freqs >= l_freq - _EDGE
+    width = max(1, round(_BROAD / (freqs[1] - freqs[0])))
+    peaks = np.zeros_like(power)
+    broad = median_filter(power[above], width, mode="nearest")
+    peaks[above] = np.where(power[above] > _PEAK * broad, power[above] - broad, 0)
+    return peaks
 
 
 def _muscle(power: Array, brain: Array, freqs: Array, l_freq: float) -> Array:

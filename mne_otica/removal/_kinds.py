@@ -24,7 +24,7 @@ from mne_otica.removal._steps import pop_part, step_part
 # Share of the variance of an eye movement's component that its steps leave. If it is more, the
 # eyes move otherwise: they follow something, and all of the component is theirs.
 _OTHERWISE = 0.5
-_CRACKLE = 0.1  # likewise of an electrode that pops: if it is more, it crackles, drifts or hums
+_CRACKLE = 0.05  # likewise of an electrode that pops: if it is more, it crackles, drifts or hums
 _SHARP_RATE = 250.0  # Hz; beats and pops are sharp, and estimated at about this rate
 
 
