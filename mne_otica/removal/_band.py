@@ -1,10 +1,10 @@
 """The part of a course that is a muscle's, by frequency and moment by moment. Arrays only.
 
 The spectrum of the brain's share falls: its course below a frequency, continued as a power law, is
-what stays above it, and so do its rhythms. What is beyond goes, as the muscle tightens and rests. Below that frequency
-a muscle has little and the brain has much. There the muscle's share is not seen, but follows from
-how strong it is above: hardly anything of a weak muscle, and more of one that is far stronger than
-the brain.
+what stays above it, and so do its rhythms. What is beyond goes, as the muscle tightens and rests.
+Below that frequency a muscle has little and the brain has much. There the muscle's share is not
+seen, but follows from how strong it is above: hardly anything of a weak muscle, and more of one
+that is far stronger than the brain.
 """
 
 from __future__ import annotations
