@@ -314,6 +314,7 @@ def _measured(
         how="none" if part is None else part.how,
         reason=decision.reason,
         whole=part is not None and part.how == "events" and part.estimate.whole,
+        left_in=[] if part is None else part.left_in,
     )
     if not own:
         return result

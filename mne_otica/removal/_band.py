@@ -41,7 +41,7 @@ def band_part(course: Array, sfreq: float, l_freq: float, bad: Mask) -> Array:
     brain = (_brain(typical, freqs, l_freq) + _rhythms(typical, freqs, l_freq))[:, np.newaxis]
     width = max(1, round(_SMOOTH[0] / (freqs[1] - freqs[0])))
     now = uniform_filter(power, (width, _SMOOTH[1]), mode="nearest")
-    seen = np.clip(1 - _share(brain, now), 0, 1)
+    seen = _share(np.maximum(now - brain, 0), now)
     muscle = _muscle(power, brain, freqs, l_freq)
     # Rhythms below the band are the brain's, as is all that is more than the muscle would have.
     more = typical[:, np.newaxis] - np.median(muscle, axis=1, keepdims=True)
