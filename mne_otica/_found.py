@@ -10,6 +10,7 @@ import numpy as np
 from mne.utils import logger
 from numpy.typing import NDArray
 
+from mne_otica._checks import _validate_type
 from mne_otica._recording import annotated_bad, quiet
 from mne_otica._windows import HALF_WINDOW, whole_windows, window_bounds
 from mne_otica.artifacts import (
@@ -72,7 +73,13 @@ class Found:
 
 def check_artifacts(artifacts: str | Sequence[str]) -> tuple[str, ...]:
     """Return the kinds to remove, in the order of the kinds; refuse those that there are not."""
-    every = artifacts == "all" or (isinstance(artifacts, list | tuple) and "all" in artifacts)
+    _validate_type(artifacts, (str, list, tuple), "artifacts", 'a kind, a list of kinds, or "all"')
+    if not artifacts:
+        raise ValueError(
+            f"artifacts is {artifacts!r}, so there would be nothing to remove; name some of "
+            f'{list(kinds())}, or pass "all".'
+        )
+    every = artifacts == "all" or "all" in artifacts and not isinstance(artifacts, str)
     names = check_kinds(None if every else artifacts, "artifacts")
     return tuple(kind for kind in kinds() if kind in names)
 

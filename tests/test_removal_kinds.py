@@ -296,14 +296,3 @@ def test_removal_with_an_ica_of_ones_own_is_that_of_clean_raw(troubled):
     result = one.kinds["heartbeat"]
     again = remove_artifacts(troubled.raw, one.ica, kind="heartbeat", events=result.events)
     np.testing.assert_allclose(again.get_data(), one.raw.get_data(), atol=1e-12)
-
-
-@pytest.mark.parametrize("artifacts", ["blinks", ["blink", "ghost"], []])
-def test_kinds_that_do_not_exist_are_refused(troubled, artifacts):
-    with pytest.raises(ValueError, match="is not among .*'blink', 'eye movement'"):
-        clean_raw(troubled.raw, artifacts=artifacts)
-
-
-def test_artifacts_must_be_names(troubled):
-    with pytest.raises(TypeError, match="artifacts must be"):
-        clean_raw(troubled.raw, artifacts=3)
