@@ -24,6 +24,8 @@ _EDGE = 3.0  # Hz over which what is seen takes over from what follows
 _SMOOTH = (9.0, 3)  # Hz and stretches that the power of the moment is averaged over
 _NEXT = 10.0  # Hz above the edge, in which it is seen how strong the muscle is
 _BROAD, _PEAK = 17.0, 2.0  # Hz round a peak, and how many times their median it is at least
+_FURTHER = 20.0  # Hz above the edge, up to where a muscle is at most frequencies
+_STRONGER = 2.0  # times a brain's power: what is less at most frequencies there is no muscle
 _FEWER = 18.0  # Hz, below which a muscle has less and less: with the fourth power
 
 
@@ -37,8 +39,13 @@ def band_part(course: Array, sfreq: float, l_freq: float, bad: Mask) -> Array:
     frames = ShortTimeFFT(hann(length, sym=False), hop, sfreq)
     transform = frames.stft(x - np.median(x))
     power, freqs = np.abs(transform) ** 2, frames.f
+    broad = _broad_share(power.mean(axis=1), freqs, l_freq)[:, np.newaxis]
+    power *= broad
     typical = np.median(power, axis=1) / np.log(2)
-    brain = (_brain(typical, freqs, l_freq) + _rhythms(typical, freqs, l_freq))[:, np.newaxis]
+    brain = _brain(typical, freqs, l_freq)[:, np.newaxis]
+    most = (freqs >= l_freq + _EDGE) & (freqs <= l_freq + _FURTHER)
+    if np.median(_share(power.mean(axis=1), brain[:, 0])[most]) <= _STRONGER:
+        return np.zeros_like(course)
     width = max(1, round(_SMOOTH[0] / (freqs[1] - freqs[0])))
     now = uniform_filter(power, (width, _SMOOTH[1]), mode="nearest")
     seen = _share(np.maximum(now - brain, 0), now)
@@ -47,7 +54,7 @@ def band_part(course: Array, sfreq: float, l_freq: float, bad: Mask) -> Array:
     more = typical[:, np.newaxis] - np.median(muscle, axis=1, keepdims=True)
     follows = _share(muscle, muscle + np.maximum(brain, more))
     above = np.clip((freqs - l_freq) / _EDGE, 0, 1)[:, np.newaxis]
-    gain = above * seen + (1 - above) * follows
+    gain = broad * (above * seen + (1 - above) * follows)
     part = frames.istft(gain * transform, k1=len(x))
     return np.where(bad, 0.0, part)
 
@@ -68,14 +75,18 @@ def _brain(power: Array, freqs: Array, l_freq: float) -> Array:
     return np.exp(level - fall * np.log(np.maximum(freqs, freqs[1])))
 
 
-def _rhythms(power: Array, freqs: Array, l_freq: float) -> Array:
-    """Return the peaks of a spectrum above a frequency: muscles have none, but rhythms and hum."""
+def _broad_share(power: Array, freqs: Array, l_freq: float) -> Array:
+    """Return the share of a spectrum that is in no peak: rhythms and hum have some, muscles none.
+
+    The spectrum is a mean over time, so that a rhythm may come and go.
+    """
     above = freqs >= l_freq - _EDGE
     width = max(1, round(_BROAD / (freqs[1] - freqs[0])))
-    peaks = np.zeros_like(power)
-    broad = median_filter(power[above], width, mode="nearest")
-    peaks[above] = np.where(power[above] > _PEAK * broad, power[above] - broad, 0)
-    return peaks
+    share = np.ones_like(power)
+    round_it = median_filter(power[above], width, mode="nearest")
+    peak = power[above] > _PEAK * round_it
+    share[above] = np.where(peak, _share(round_it, power[above]), 1.0)
+    return share
 
 
 def _muscle(power: Array, brain: Array, freqs: Array, l_freq: float) -> Array:

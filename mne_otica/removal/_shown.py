@@ -17,7 +17,8 @@ _SLOWEST = 1.0  # Hz; what is slower is drift
 _BLOCKS = 20  # of the recording, which tell the standard error
 _SHORTEST = 2.0  # s, below which nothing can be told
 _LEAST = 0.5  # share below which nothing goes: taking all out would be worse than leaving all in
-_SURE = 2.0  # standard errors
+_CLEARLY = 2.0  # standard errors, by which a share is less than all
+_BEYOND_DOUBT = 4.0  # standard errors, by which it is more than nothing
 
 
 def shown(part: Array, others: Array, sfreq: float, bad: Mask) -> Array:
@@ -39,7 +40,7 @@ def shown(part: Array, others: Array, sfreq: float, bad: Mask) -> Array:
     -------
     shares : array, shape (n_components,)
         All, unless the channels show clearly less; then that. Nothing where that is less than
-        half, or where it is not clear that the channels show any.
+        half, or where it is not beyond doubt that the channels show any.
     """
     shares = np.ones(len(part))
     if part.shape[1] < _SHORTEST * sfreq or bad.all():
@@ -56,8 +57,8 @@ def shown(part: Array, others: Array, sfreq: float, bad: Mask) -> Array:
         share = 1 - taken_back.sum() / size.sum()
         scatter = taken_back - (1 - share) * size
         error = np.std(scatter) * np.sqrt(_BLOCKS) / size.sum()
-        if share < max(_LEAST, _SURE * error):
+        if share < max(_LEAST, _BEYOND_DOUBT * error):
             shares[k] = 0.0
-        elif share + _SURE * error < 1:
+        elif share + _CLEARLY * error < 1:
             shares[k] = share
     return shares
