@@ -112,6 +112,14 @@ def test_beats_that_overlap_are_told_apart():
     assert error.std() < rest.std()
 
 
+def test_beats_that_are_not_there_are_not_taken_out():
+    rng = np.random.default_rng(11)
+    _, samples = beats(rng)
+    drifts = np.cumsum(rng.standard_normal(12000) * np.repeat(rng.uniform(0.2, 5, 60), 200))
+    # An average over 70 beats of nothing has a seventieth of the power of what it is taken of.
+    assert part_of("heartbeat", drifts, samples).part.var() <= drifts.var() / len(samples)
+
+
 def pops(rng, n_times=12000, height=60.0):
     """Return the course of an electrode that jumps and creeps back, and where."""
     at = np.sort(rng.choice(np.arange(200, n_times - 200, 150), 8, replace=False))

@@ -53,6 +53,7 @@ def shown(part: Array, others: Array, sfreq: float, bad: Mask) -> Array:
             for x in (-own * other, own**2)
         )
         if not size.sum() > 0:
+            shares[k] = 0.0
             continue
         share = 1 - taken_back.sum() / size.sum()
         scatter = taken_back - (1 - share) * size
