@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 # What is removed without a person looking at it: brain that is taken out costs nine times as much
 # as an artifact that is left in, so the artifact has to be nine times as probable.
 REMOVE = 0.9
-# The kind whose removal is known best; docs/artifacts.md has the numbers of the others, and what they
-# lack. Electrodes would never be among them: marking the channel bad is the better cure.
+# The kind whose removal is known best; docs/artifacts.md has the numbers of the others, and what
+# they lack. Electrodes would never be among them: marking the channel bad is the better cure.
 DEFAULT = ("blink",)
 _ANSWERS = {"blink": "yes", "none present": "no", "unsure": "unsure"}
 PLURALS = {
