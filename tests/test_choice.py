@@ -48,8 +48,11 @@ def test_same_components_give_the_same_result(cleaned):
     again = cleaned.with_components(cleaned.ica.exclude)
     assert again is not cleaned
     assert again.verdict == cleaned.verdict
-    # Samples are put back and taken out again, so they agree to rounding.
-    assert_allclose(again.raw.get_data(), cleaned.raw.get_data(), atol=1e-15)
+    # What was taken out is put back and estimated again. Linear systems are solved for that, so
+    # rounding grows, but stays far below the single precision that recordings are saved in.
+    expected = cleaned.raw.get_data()
+    rounding = np.finfo(np.float32).eps * np.abs(expected).max()
+    assert_allclose(again.raw.get_data(), expected, rtol=0, atol=rounding)
 
 
 def test_no_components_give_the_recording_back(raw, cleaned):
