@@ -315,7 +315,7 @@ class Cleaned:
         kind = next(one.kind for one in self.kinds.values() if one.benefit is benefit)
         many, names = PLURALS[kind], benefit.most_affected()
         taken = ", ".join(f"{name} {share:.1%}" for name, share in harm.taken_out_per_band.items())
-        power = ", ".join(f"{name} {change:+.1%}" for name, change in harm.band_power.items())
+        power = ", ".join(f"{name} {change:+z.1%}" for name, change in harm.band_power.items())
         return [
             *rows,
             (

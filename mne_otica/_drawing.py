@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 BEFORE = dict(color="0.45", linestyle="--", linewidth=1.5)
 AFTER = dict(color="C0", linestyle="-", linewidth=1.5)
 EVENT = dict(color="C3", marker="|", linestyle="none", markersize=9)
-_HALF = 0.5  # seconds on either side of an event that are drawn
+HALF = 0.5  # seconds on either side of an event that are drawn
+_LEFT, _RIGHT, _BOTTOM = 0.8, 0.15, 0.55  # inches round axes, for ticks and labels
+_TICKS = 0.5, 0.27  # inches of them for the ticks, at the left and below
 
 
 def checked_part(
@@ -46,6 +48,42 @@ def checked_part(
         return next(iter(removed.values()))
     _check_option("kind", kind, tuple(removed))
     return removed[kind]
+
+
+def axes_in_a_row(
+    n_axes: int,
+    size: tuple[float, float],
+    *,
+    gap: float = 0.25,
+    top: float = 0.4,
+    right: float = _RIGHT,
+    **options: Any,
+) -> list[Axes]:
+    """Return axes of a new figure, side by side; the gap and the margins are in inches.
+
+    Places are fixed, those of labels too: a layout engine takes longer than the drawing itself.
+    """
+    width, height = size
+    across = (width - _LEFT - right - (n_axes - 1) * gap) / n_axes
+    margins = dict(
+        left=_LEFT / width,
+        right=1 - right / width,
+        bottom=_BOTTOM / height,
+        top=1 - top / height,
+        wspace=gap / across,
+    )
+    grid = dict(figsize=size, gridspec_kw=margins, squeeze=False)
+    axes = list(plt.subplots(1, n_axes, **grid, **options)[1][0])
+    for ax in axes:
+        box = ax.get_position()
+        ax.yaxis.set_label_coords(-_TICKS[0] / (width * box.width), 0.5)
+        ax.xaxis.set_label_coords(0.5, -_TICKS[1] / (height * box.height))
+    return axes
+
+
+def entitle(ax: Axes, title: str, **options: Any) -> None:
+    """Write a title right above the axes, where Matplotlib need not look for free space."""
+    ax.set_title(title, y=1.0, **options)
 
 
 def check_axes(axes: list[Axes] | None, n_axes: int) -> None:
@@ -100,7 +138,7 @@ def cut(
     """Return the times and the windows round events that lie inside the recording, in µV."""
     raw = result._filtered
     sfreq = raw.info["sfreq"]
-    half = int(_HALF * sfreq)
+    half = int(HALF * sfreq)
     padded = np.pad(1e6 * data, half, constant_values=np.nan)
     samples = part.benefit.samples - raw.first_samp
     windows = np.array([padded[k : k + 2 * half + 1] for k in samples])

@@ -11,8 +11,8 @@ from html import escape
 
 import matplotlib
 import numpy as np
-from matplotlib.image import imsave
 from numpy.typing import NDArray
+from PIL import Image
 
 from mne_otica._cleaned import Cleaned
 from mne_otica._drawing import info_of
@@ -210,5 +210,5 @@ def _png(image: NDArray[np.float64]) -> str:
     """Return values from -1 to 1 in MNE's colours of maps, as the address of a picture."""
     colours = matplotlib.colormaps["RdBu_r"]((image + 1) / 2, bytes=True)
     file = io.BytesIO()
-    imsave(file, np.ascontiguousarray(colours[..., :3]), format="png")
+    Image.fromarray(colours[..., :3].copy()).save(file, format="png")
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
