@@ -57,6 +57,7 @@ def axes_in_a_row(
     gap: float = 0.25,
     top: float = 0.4,
     right: float = _RIGHT,
+    bottom: float = _BOTTOM,
     **options: Any,
 ) -> list[Axes]:
     """Return axes of a new figure, side by side; the gap and the margins are in inches.
@@ -68,7 +69,7 @@ def axes_in_a_row(
     margins = dict(
         left=_LEFT / width,
         right=1 - right / width,
-        bottom=_BOTTOM / height,
+        bottom=bottom / height,
         top=1 - top / height,
         wspace=gap / across,
     )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _TWO_LINES = 0.6  # inches above axes with a title of two lines
-_BAR = 0.5  # inches at the right of a colour bar, for its ticks and label
+_AROUND_MAPS = dict(top=_TWO_LINES, right=0.5, bottom=0.15)  # inches; at the right for a colour bar
 
 
 @fill_doc
@@ -78,7 +78,7 @@ def plot_harm(
     shares = 100 * np.nan_to_num(part.harm.taken_out_per_channel)
     where = f"away from {PLURALS[part.kind]}" if part.benefit is not None else "altogether"
     title = f"Harm: taken out {where}\n{part.harm.taken_out:.1%}"
-    most = max(10.0, shares.max())
+    most = 10.0 * max(1, np.ceil(shares.max() / 10))
     return _plot_channels(result, shares, part.harm.ch_names, title, most, "Purples", ax, show)
 
 
@@ -95,7 +95,7 @@ def _plot_channels(
     """Draw percentages of channels."""
     check_axes(None if ax is None else [ax], 1)
     if ax is None:
-        (ax,) = axes_in_a_row(1, (4, 3.4), top=_TWO_LINES, right=_BAR)
+        (ax,) = axes_in_a_row(1, (4, 3), **_AROUND_MAPS)
     plot_map(ax, shares, info_of(result, ch_names), "%", (0, most), cmap)
     entitle(ax, title, fontsize="medium")
     return finish(ax, show)
@@ -167,7 +167,7 @@ def plot_benefit_and_harm(result: Cleaned, *, kind: str | None = None, show: boo
     """
     part = checked_part(result, kind)
     by_events = part.benefit is not None
-    axes = axes_in_a_row(2 if by_events else 1, (8, 3.4), gap=0.8, top=_TWO_LINES, right=_BAR)
+    axes = axes_in_a_row(2 if by_events else 1, (8, 3), gap=0.8, **_AROUND_MAPS)
     if by_events:
         plot_reduction(result, kind=part.kind, ax=axes[0], show=False)
     return plot_harm(result, kind=part.kind, ax=axes[-1], show=show)
