@@ -41,6 +41,7 @@ extensions = [
 exclude_patterns = ["_build", "auto_tutorials/sg_execution_times.rst", "sg_execution_times.rst"]
 templates_path = ["_templates"]
 nitpicky = True
+toc_object_entries_show_parents = "hide"  # names of methods would be cut off in the menu
 default_role = "py:obj"
 bibtex_bibfiles = ["references.bib"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
