@@ -114,7 +114,7 @@ def plot_removal(
     Returns
     -------
     figure : instance of Figure
-        The course of the first component of that kind round an event of median size, and its
+        The time course of the first component of that kind around an event of median size, and its
         average over events, with the part taken out and the part that stayed.
     """
     part = checked_part(result, kind, by_events=True)
@@ -159,8 +159,8 @@ def plot_traces(
     ch_name : str | None
         The channel; None takes the one that saw most of the artifacts.
     start : float | None
-        Where to begin, in seconds from the start of the recording; None takes the seconds in
-        which most happens.
+        Where to begin, in seconds from the start of the recording; None takes the window with
+        the most events.
     duration : float
         How many seconds to draw.
     %(ax)s
@@ -199,7 +199,7 @@ def plot_traces(
 
 
 def _label_windows(ax: Axes, part: KindResult) -> None:
-    """Label axes that show what is round events."""
+    """Label axes that show windows around events."""
     ax.set_xticks([-HALF, 0, HALF])
     ax.set_xlabel(f"Time from {part.kind} (s)")
     ax.locator_params(axis="y", nbins=5)

@@ -36,7 +36,7 @@ _AROUND_MAPS = dict(top=_TWO_LINES, right=0.5, bottom=0.15)  # inches; at the ri
 def plot_reduction(
     result: Cleaned, *, kind: str | None = None, ax: Axes | None = None, show: bool = True
 ) -> Figure:
-    """Draw how much of the signal round artifacts went, per channel.
+    """Draw how much of the signal around artifacts was removed, per channel.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Remove artifacts from a recording, and know what that did."""
+"""Remove artifacts from a recording, and measure benefit and harm."""
 
 from __future__ import annotations
 
