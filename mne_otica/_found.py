@@ -10,6 +10,7 @@ import numpy as np
 from mne.utils import logger
 from numpy.typing import NDArray
 
+from mne_otica._checks import _validate_type
 from mne_otica._recording import annotated_bad, quiet
 from mne_otica._windows import HALF_WINDOW, whole_windows, window_bounds
 from mne_otica.artifacts import (
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 # What is removed without a person looking at it: brain that is taken out costs nine times as much
 # as an artifact that is left in, so the artifact has to be nine times as probable.
 REMOVE = 0.9
-# The kinds that had no false alarm at this probability in the benchmark of kinds. Electrodes are
-# never among them: marking the channel bad is the better cure.
+# The kind whose removal is known best; docs/artifacts.md has the numbers of the others, and what
+# they lack. Electrodes would never be among them: marking the channel bad is the better cure.
 DEFAULT = ("blink",)
 _ANSWERS = {"blink": "yes", "none present": "no", "unsure": "unsure"}
 PLURALS = {
@@ -72,7 +73,13 @@ class Found:
 
 def check_artifacts(artifacts: str | Sequence[str]) -> tuple[str, ...]:
     """Return the kinds to remove, in the order of the kinds; refuse those that there are not."""
-    every = artifacts == "all" or (isinstance(artifacts, list | tuple) and "all" in artifacts)
+    _validate_type(artifacts, (str, list, tuple), "artifacts", 'a kind, a list of kinds, or "all"')
+    if not artifacts:
+        raise ValueError(
+            f"artifacts is {artifacts!r}, so there would be nothing to remove; name some of "
+            f'{list(kinds())}, or pass "all".'
+        )
+    every = artifacts == "all" or "all" in artifacts and not isinstance(artifacts, str)
     names = check_kinds(None if every else artifacts, "artifacts")
     return tuple(kind for kind in kinds() if kind in names)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -210,7 +210,11 @@ class KindResult:
     harm : instance of Preservation | None
         What was taken out away from the events, or altogether where there are none.
     whole : bool
-        Whether the whole of the components went as the eyes hardly rest.
+        Whether the whole of the components went, as the eyes hardly rest, or as an electrode
+        does more than pop.
+    left_in : list of int
+        Those of the components of which nothing went, as the channels do not show the artifact
+        where the map of the component is.
     """
 
     kind: str
@@ -223,6 +227,20 @@ class KindResult:
     benefit: RMSReduction | None = None
     harm: Preservation | None = None
     whole: bool = False
+    left_in: list[int] = field(default_factory=list)
+
+    @property
+    def cost(self) -> float | None:
+        """Share of the signal that went for nothing.
+
+        Of blinks what was taken out away from them, of beats, steps and pops what would be for
+        as many that are not there, and of muscle, which is never known to be away, all of it.
+        """
+        if self.harm is None:
+            return None
+        if self.kind == "blink" or self.harm.sham is None:
+            return self.harm.taken_out
+        return self.harm.sham
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as numbers and lists, for JSON.
@@ -243,6 +261,8 @@ class KindResult:
                 "benefit": None if self.benefit is None else self.benefit.to_dict(),
                 "harm": None if self.harm is None else self.harm.to_dict(),
                 "whole": self.whole,
+                "left_in": self.left_in,
+                "cost": self.cost,
             }
         )
 

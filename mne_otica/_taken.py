@@ -13,7 +13,13 @@ from mne_otica._found import Decision
 from mne_otica._recording import annotated_bad
 from mne_otica._windows import runs
 from mne_otica.artifacts import kinds
-from mne_otica.ica import ICA, maps_in_volts, unmixing_in_volts, unmixing_offset
+from mne_otica.ica import (
+    ICA,
+    maps_in_volts,
+    others_along_maps,
+    unmixing_in_volts,
+    unmixing_offset,
+)
 from mne_otica.removal import Estimate, kind_part
 from mne_otica.solver._whitening import chunks
 
@@ -39,8 +45,15 @@ class Part:
     @property
     def how(self) -> str:
         """In which way: by ``"events"``, by ``"band"``, or as the whole ``"component"``."""
-        how = "none" if self.estimate is None else kinds()[self.kind].removal.how
-        return "component" if how == "none" else how
+        return "component" if self.estimate is None else kinds()[self.kind].removal.how
+
+    @property
+    def left_in(self) -> list[int]:
+        """The components of which nothing goes, as the channels do not show the artifact."""
+        shares = None if self.estimate is None else self.estimate.shares
+        if shares is None:
+            return []
+        return [k for k, share in zip(self.components, shares, strict=True) if not share]
 
 
 @dataclass(frozen=True)
@@ -99,10 +112,10 @@ def to_take(
     for kind, some in of_kinds.items():
         if some:
             rows = [ica.exclude.index(k) for k in some]
-            part = _part(kind, decisions[kind], left[rows], bad, broken, raw, settings)
+            part = _part(kind, some, decisions[kind], left[rows], bad, broken, raw, ica, settings)
             left = left.copy()
             left[rows] -= part.courses
-            parts.append(Part(kind, some, part.courses, part.estimate))
+            parts.append(part)
     taken = np.zeros_like(courses)
     for part in parts:
         taken[[ica.exclude.index(k) for k in part.components]] += part.courses
@@ -117,17 +130,22 @@ def put_back(raw: BaseRaw, ica: ICA, courses: NDArray[np.float64]) -> BaseRaw:
 
 def _part(
     kind: str,
+    components: list[int],
     decision: Decision,
     courses: NDArray[np.float64],
     bad: NDArray[np.bool_],
     broken: NDArray[np.bool_],
     raw: BaseRaw,
+    ica: ICA,
     settings: dict[str, Any],
 ) -> Part:
     """Return what is to be taken out of the courses of a kind's components."""
     # Where one channel is not finite no component is known, and nothing is taken out.
     if settings["removal"] == "component":
-        return Part(kind, decision.components, np.where(broken, 0.0, courses))
+        return Part(kind, components, np.where(broken, 0.0, courses))
+    others = None
+    if kind != "blink":
+        others = _projected(raw, ica, others_along_maps(ica, components))
     estimate = kind_part(
         kinds()[kind].removal,
         courses,
@@ -135,18 +153,24 @@ def _part(
         decision.events[:, 0] - raw.first_samp,
         bad,
         highpass=raw.info["highpass"] or 0.0,
+        others=others,
     )
-    return Part(kind, decision.components, np.where(broken, 0.0, estimate.part), estimate)
+    return Part(kind, components, np.where(broken, 0.0, estimate.part), estimate)
 
 
 def component_courses(raw: BaseRaw, ica: ICA) -> NDArray[np.float64]:
     """Return the courses of the excluded components of a loaded recording."""
     unmixing, offset = unmixing_in_volts(ica)[ica.exclude], unmixing_offset(ica)[ica.exclude]
-    courses = np.zeros((len(ica.exclude), raw.n_times))
+    return _projected(raw, ica, unmixing) - offset
+
+
+def _projected(raw: BaseRaw, ica: ICA, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weighted sums of the channels of an ICA, of a loaded recording."""
+    found = np.zeros((len(weights), raw.n_times))
     picks = [raw.ch_names.index(name) for name in ica.ch_names]
-    for chunk in chunks(raw._data) if len(courses) else ():
-        courses[:, chunk] = unmixing @ raw._data[picks, chunk] - offset
-    return courses
+    for chunk in chunks(raw._data) if len(found) else ():
+        found[:, chunk] = weights @ raw._data[picks, chunk]
+    return found
 
 
 def _subtract(raw: BaseRaw, ica: ICA, courses: NDArray[np.float64]) -> None:

@@ -89,9 +89,9 @@ def clean_raw(
         The recording. It is not changed.
     artifacts : str | sequence of str
         The kinds of artifacts to remove: ``"blink"``, ``"eye movement"``, ``"heartbeat"``,
-        ``"muscle"`` and ``"electrode"``, or ``"all"`` of them. The default are the kinds of
-        which no false alarm is known, see :doc:`/artifacts`. All kinds are looked for, whatever
-        is removed: ``cleaned.artifacts``.
+        ``"muscle"`` and ``"electrode"``, or ``"all"`` of them. The default is blinks;
+        :doc:`/artifacts` says why, and how well the others are removed. All kinds are looked for,
+        whatever is removed: ``cleaned.artifacts``.
     removal : "events" | "component"
         ``"events"`` takes out the artifacts only, see :func:`mne_otica.remove_artifacts`;
         ``"component"`` takes out the whole components, as :meth:`mne.preprocessing.ICA.apply`
@@ -315,6 +315,7 @@ def _measured(
         how="none" if part is None else part.how,
         reason=decision.reason,
         whole=part is not None and part.how == "events" and part.estimate.whole,
+        left_in=[] if part is None else part.left_in,
     )
     if not own:
         return result

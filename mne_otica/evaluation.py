@@ -60,6 +60,12 @@ BANDS = {
     "beta": (13.0, 30.0),
     "gamma": (30.0, 45.0),
 }
+# Why whole components go
+_WHOLE = {
+    "blink": "the eyes hardly rest between blinks",
+    "eye movement": "the eyes hardly rest",
+    "electrode": "it does more than pop",
+}
 _BASELINE = 0.25  # s before the window of an event that its average is measured from
 _N_BOOTSTRAP = 2000
 # Seconds to keep away from the window of a blink. A high-pass filter at 1 Hz mirrors each blink
@@ -344,21 +350,30 @@ def _line(benefit: RMSReduction, harm: Preservation, event: str) -> str:
     line = (
         f"{100 * benefit.average:.0f} % of the average {event} at the "
         f"{len(benefit.most_affected())} channels that see it most, and "
-        f"{100 * harm.taken_out:.1f} % of the signal away from {event}s"
     )
-    return line + (f": more than {event}s explain" if harm.over_cleaned else "")
+    if event != "blink" and harm.sham is not None:
+        # Eyes that have moved rest elsewhere, and hearts are never far from a beat.
+        return line + f"{100 * harm.sham:.1f} % of the signal for as many that are not there"
+    line += f"{100 * harm.taken_out:.1f} % of the signal away from {event}s"
+    too_much = event == "blink" and harm.over_cleaned
+    return line + (f": more than {event}s explain" if too_much else "")
 
 
 def kind_line(result: KindResult) -> str:
     """Summarise benefit and harm of one kind in one line; empty if nothing was removed."""
+    names = {k: f"ICA{k:03d}" for k in result.components}
+    left_in = ", ".join(names[k] for k in result.left_in)
+    if left_in and len(result.left_in) == len(names):
+        return f"nothing of {result.kind} in {left_in}, as the channels do not show it there"
     line = ""
     if result.benefit is not None and result.harm is not None:
         line = _line(result.benefit, result.harm, result.kind)
     elif result.gone is not None:
         line = f"{100 * result.gone:.0f} % of what is above 15 Hz where {result.kind} is strongest"
     if result.whole:
-        names = ", ".join(f"ICA{k:03d}" for k in result.components)
-        line += f"; all of {names} went, as the eyes hardly rest between blinks"
+        line += f"; all of {', '.join(names.values())} went, as {_WHOLE[result.kind]}"
+    if left_in:
+        line += f"; {left_in} stayed in, as the channels do not show it there"
     return line
 
 

@@ -6,7 +6,7 @@ methods of `_Hooks`, which stand in front of those of MNE and leave other method
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from inspect import signature
@@ -319,6 +319,16 @@ def unmixing_offset(ica: _StockICA) -> NDArray[np.float64]:
     unmixing = ica.unmixing_matrix_ @ ica.pca_components_[: ica.n_components_]
     mean = np.zeros(unmixing.shape[1]) if ica.pca_mean_ is None else ica.pca_mean_
     return (unmixing @ mean)[:, np.newaxis]
+
+
+def others_along_maps(ica: _StockICA, components: Sequence[int]) -> NDArray[np.float64]:
+    """Return the matrix from channels to what the other components add along some maps.
+
+    It is in the units of the components whose maps they are.
+    """
+    maps = maps_in_volts(ica)[:, list(components)]
+    along = maps.T / np.sum(maps**2, axis=0)[:, np.newaxis]
+    return along - along @ maps @ unmixing_in_volts(ica)[list(components)]
 
 
 def _check_samples(ica: Any, data: NDArray) -> None:

@@ -53,7 +53,9 @@ KIND = Kind(
     keys=("electrode", "ch_noise"),
     label=label,
     removal=Removal(
-        "none", advice="marking the channel bad and interpolating it is the better cure"
+        "events",
+        advice="marking the channel bad and interpolating it is the better cure",
+        shape="pop",
     ),
     event_id=995,
     figures=figures,

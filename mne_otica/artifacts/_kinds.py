@@ -26,15 +26,15 @@ Figures = Mapping[str, float]
 class Removal(NamedTuple):
     """Which part of a component of this kind is the artifact.
 
-    ``how`` is ``"events"``, ``"band"`` (what lies above ``l_freq`` hertz) or ``"none"``, where
-    another cure is better, which ``advice`` names. ``shape`` is that of the events: deflections
-    that come and go, beats that are all alike, or steps that stay.
+    ``how`` is ``"events"`` or ``"band"`` (what is seen above ``l_freq`` hertz); ``advice`` names
+    another cure where that is better. ``shape`` is that of the events: deflections that come and
+    go, beats that are all alike, steps that stay, or pops of an electrode that creeps back.
     """
 
-    how: Literal["events", "band", "none"]
+    how: Literal["events", "band"]
     l_freq: float | None = None
     advice: str = ""
-    shape: Literal["bump", "beat", "step"] = "bump"
+    shape: Literal["bump", "beat", "step", "pop"] = "bump"
 
 
 @dataclass(frozen=True)

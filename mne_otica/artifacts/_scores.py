@@ -42,8 +42,9 @@ class ArtifactRow:
     events : ndarray, shape (n_events, 3)
         When the artifact happens, as MNE events; empty where the answer is no.
     removal : Removal
-        Which part of the component is the artifact: ``removal.how`` is ``"events"``,
-        ``"band"`` (above ``removal.l_freq`` hertz) or ``"none"``.
+        Which part of the component is the artifact: ``removal.how`` is ``"events"`` or
+        ``"band"`` (above ``removal.l_freq`` hertz); ``removal.advice`` names a better cure,
+        where there is one.
     """
 
     component: int

@@ -16,7 +16,7 @@ from mne_otica._docs import fill_doc
 from mne_otica._recording import quiet
 from mne_otica.artifacts import check_kinds, kinds
 from mne_otica.artifacts._signals import check_ica
-from mne_otica.ica import maps_in_volts
+from mne_otica.ica import maps_in_volts, others_along_maps
 from mne_otica.removal._estimate import (
     RATE,
     Estimate,
@@ -71,7 +71,8 @@ def remove_artifacts(
         Any fitted :class:`mne.preprocessing.ICA`.
     kind : str
         The kind of the artifacts: ``"blink"``, ``"eye movement"``, ``"heartbeat"``,
-        ``"muscle"`` or ``"electrode"``. Of electrodes the whole component goes.
+        ``"muscle"`` or ``"electrode"``. Pops of an electrode go by their events; if it
+        crackles, drifts or hums, all of the component does.
     events : array-like, shape (n_events, 3) | None
         When the artifacts are: MNE events, counted as in ``inst``. More blinks and beats are
         looked for in the components; muscle needs none. None takes the blinks that
@@ -110,9 +111,15 @@ def remove_artifacts(
 
     Where the eyes never rest, nearly all of a component is theirs, and all of it goes.
 
-    Heartbeats are all alike: the average beat goes, at each beat as high as it is there. Eyes
-    that move jump and stay, and so does what is taken out of their components. Of muscle goes
-    what lies above 15 Hz beyond the spectrum that a brain would have there.
+    Heartbeats are all alike: the beat that explains all of them best goes, at each beat as high
+    as it is there. Eyes that move jump and stay, and so does what is taken out of their
+    components; electrodes that pop jump and creep back. Of muscle goes what lies above 15 Hz
+    beyond the spectrum that a brain would have there, rhythms left aside, and below 15 Hz as much
+    as a muscle of that strength has there.
+
+    What goes is that part times the map of the component. Where the channels clearly show less of
+    the artifact along that map, less goes; where they show less than half, or none beyond doubt,
+    nothing of the component does. Blinks are not asked: channels have told when they are.
     """
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
     _validate_type(ica, mne.preprocessing.ICA, "ica", "an ICA instance")
@@ -155,8 +162,18 @@ def estimate(
     else:
         samples = layout.place(inst, events)
     highpass = inst.info["highpass"] or 0.0
-    removal = kinds()[kind].removal
-    return kind_part(removal, courses, inst.info["sfreq"], samples, bad, highpass=highpass)
+    others = None
+    if kind != "blink" and len(exclude):
+        others = layout.project(inst, ica, others_along_maps(ica, exclude))
+    return kind_part(
+        kinds()[kind].removal,
+        courses,
+        inst.info["sfreq"],
+        samples,
+        bad,
+        highpass=highpass,
+        others=others,
+    )
 
 
 def subtract(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from mne.filter import create_filter
@@ -40,6 +41,9 @@ class Estimate:
         that all of it goes.
     model : object | None
         What was learnt of the artifact, where that tells what other events would take out.
+    shares : ndarray, shape (n_components,) | None
+        How much of the part of each component the channels show, see `shown`; what they do not
+        show is left in. None where this was not asked.
     """
 
     part: NDArray[np.float64]
@@ -47,7 +51,14 @@ class Estimate:
     weights: NDArray[np.float64]
     windows: NDArray[np.int64]
     whole: bool
-    model: _Model | None = field(default=None, repr=False)
+    model: _Sham | None = field(default=None, repr=False)
+    shares: NDArray[np.float64] | None = None
+
+
+class _Sham(Protocol):
+    """What knows which part would be taken out for events that are not there."""
+
+    def sham(self, samples: Samples) -> Array: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +68,15 @@ class _Model:
     components: list[Component]
     scales: Array
     step: int
+    n_times: int
+
+    def sham(self, samples: Samples) -> Array:
+        """Return the part that goes with what has been learnt from the true events."""
+        components = [copy.copy(component) for component in self.components]
+        for component in components:
+            component.part = component.part.copy()
+        state = estimate_given(components, np.unique(samples // self.step))
+        return _at_full_rate(state, self, self.n_times)[0]
 
 
 def artifact_part(
@@ -103,7 +123,7 @@ def artifact_part(
     frame = Frame(sfreq / step, high_pass_kernel(highpass, sfreq / step))
     components = [Component(course, good, frame) for course in low]
     state = separate(components, events)
-    model = _Model(components, scales, step)
+    model = _Model(components, scales, step, n_times)
     if all(quietness(component) < _RESTLESS for component in components):
         part = np.where(bad, 0.0, courses)
         windows = np.array([[0, n_times]])
@@ -137,12 +157,7 @@ def sham_part(estimated: Estimate, samples: ArrayLike) -> NDArray[np.float64]:
     samples = np.asarray(samples, dtype=np.int64)
     if estimated.whole or estimated.model is None or not len(samples):
         return np.where(estimated.whole, estimated.part, 0.0)
-    model = estimated.model
-    components = [copy.copy(component) for component in model.components]
-    for component in components:
-        component.part = component.part.copy()
-    state = estimate_given(components, np.unique(samples // model.step))
-    return _at_full_rate(state, model, estimated.part.shape[1])[0]
+    return estimated.model.sham(samples)
 
 
 def sham_events(estimated: Estimate, sfreq: float, n_times: int) -> NDArray[np.int64]:
@@ -161,12 +176,15 @@ def sham_events(estimated: Estimate, sfreq: float, n_times: int) -> NDArray[np.i
     -------
     samples : ndarray, shape (n_events,)
         Samples from 0, at least as far from each other as a window is long; fewer where there
-        is not enough room. The draw has a fixed seed.
+        is not enough room, and half-way between the events where they follow each other so
+        quickly that there is next to none. The draw has a fixed seed.
     """
     free = np.ones(n_times, bool)
     for start, stop in estimated.windows:
         free[start:stop] = False
     reach = int(_SHAM_APART * sfreq)
+    if not free.any() or free.sum() < reach * len(estimated.events) / 2:
+        return (estimated.events[1:] + estimated.events[:-1]) // 2
     rng = np.random.default_rng(0)
     samples: list[int] = []
     for _ in estimated.events:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 from scipy.interpolate import CubicSpline
+from scipy.signal import butter, sosfiltfilt
 
 from mne_otica.artifacts import Removal
 from mne_otica.removal._band import band_part
@@ -16,11 +19,16 @@ from mne_otica.removal._estimate import (
     high_pass_kernel,
 )
 from mne_otica.removal._model import Array, Mask, Samples
-from mne_otica.removal._steps import step_part
+from mne_otica.removal._shown import shown
+from mne_otica.removal._steps import pop_part, step_part
 
 # Share of the variance of an eye movement's component that its steps leave. If it is more, the
 # eyes move otherwise: they follow something, and all of the component is theirs.
 _OTHERWISE = 0.5
+_CRACKLE = 0.05  # likewise of an electrode that pops: if it is more, it crackles, drifts or hums
+_MERE = 1 / 3  # of the power of beats, that beats which are not there may take out
+_DRIFT = 1.0  # Hz; what is slower is drift
+_SHARP_RATE = 250.0  # Hz; beats and pops are sharp, and estimated at about this rate
 
 
 def kind_part(
@@ -31,13 +39,14 @@ def kind_part(
     bad: Mask,
     *,
     highpass: float = 0.0,
+    others: Array | None = None,
 ) -> Estimate:
     """Estimate which part of the courses of components is that of artifacts of one kind.
 
     Parameters
     ----------
     removal : Removal
-        What the kind says of its part. All of the courses goes where it says nothing.
+        What the kind says of its part.
     courses : ndarray, shape (n_components, n_times)
         They are not changed.
     sfreq : float
@@ -48,21 +57,53 @@ def kind_part(
         Samples that say nothing.
     highpass : float
         The corner of the high-pass filter that the recording has gone through, in hertz.
+    others : ndarray, shape (n_components, n_times) | None
+        What the other components add along the map of each, see `shown`. None takes the maps for
+        those of the artifact, as do blinks, which the channels have confirmed.
     """
-    if removal.how == "events" and removal.shape == "bump":
+    if removal.shape == "bump" and removal.how == "events":
         return artifact_part(courses, sfreq, samples, bad, highpass=highpass)
     bad = bad | ~np.isfinite(courses.sum(axis=0))
     if bad.all():
         return _changed(np.zeros_like(courses), np.zeros(0, np.int64))
-    if removal.how == "none":
-        return _changed(np.where(bad, 0.0, courses), samples, whole=True)
+    estimate = _part_of(removal, courses, sfreq, samples, bad, highpass)
+    if removal.how == "events" and not estimate.whole:
+        rest = courses - estimate.part
+        estimate = replace(estimate, model=_Again(removal, rest, sfreq, bad, highpass))
+    if others is None:
+        return estimate
+    shares = shown(estimate.part, others, sfreq, bad)
+    scaled = _changed(shares[:, np.newaxis] * estimate.part, estimate.events, estimate.weights)
+    return replace(scaled, whole=estimate.whole, model=estimate.model, shares=shares)
+
+
+@dataclass(frozen=True, eq=False)
+class _Again:
+    """The rest of courses, to do the same with it for events that are not there."""
+
+    removal: Removal
+    rest: Array
+    sfreq: float
+    bad: Mask
+    highpass: float
+
+    def sham(self, samples: Samples) -> Array:
+        """Return the part that goes when everything is learnt from these events anew."""
+        again = _part_of(self.removal, self.rest, self.sfreq, samples, self.bad, self.highpass)
+        return again.part
+
+
+def _part_of(
+    removal: Removal, courses: Array, sfreq: float, samples: Samples, bad: Mask, highpass: float
+) -> Estimate:
+    """Return the estimate as the components have it."""
     if removal.how == "band":
         part = np.array([band_part(course, sfreq, removal.l_freq, bad) for course in courses])
         return _changed(part, np.zeros(0, np.int64))
     if removal.shape == "beat":
-        found = [beat_part(course, sfreq, samples, bad) for course in courses]
-        most = max(found, key=lambda one: one[2].sum())
-        return _changed(np.array([one[0] for one in found]), most[1], most[2])
+        return _changed(*_beats(courses, sfreq, samples, bad))
+    if removal.shape == "pop":
+        return _pops(courses, sfreq, samples, bad)
     part, events = _steps(courses, sfreq, samples, bad, highpass)
     if _unexplained(courses, part, bad) > _OTHERWISE:
         return _changed(np.where(bad, 0.0, courses), samples, whole=True)
@@ -85,13 +126,60 @@ def _steps(
     events = np.unique(samples // step).clip(0, len(good) - 1)
     parts, found = np.zeros_like(courses), []
     kernel = high_pass_kernel(highpass, sfreq / step)
-    at, fine = step * np.arange(len(good)), np.arange(len(bad))
     for part, course, scale in zip(parts, low, scales, strict=True):
         if scale > 0 and len(events):
             walk, where = step_part(course, good, sfreq / step, events, highpass, kernel)
-            part[:] = CubicSpline(at, scale * walk)(fine.clip(0, at[-1]))
+            part[:] = scale * _at_full_rate(walk, step, len(part))
             found.append(step * where)
     return np.where(bad, 0.0, parts), np.unique(np.concatenate([samples, *found]))
+
+
+def _beats(
+    courses: Array, sfreq: float, samples: Samples, bad: Mask
+) -> tuple[Array, Samples, Array]:
+    """Return the part of beats, where they are, and how probable each is."""
+    step = max(1, round(sfreq / _SHARP_RATE))
+    low, scales = at_low_rate(courses, bad, step)
+    parts, best = np.zeros_like(courses), (np.zeros(0, np.int64), np.zeros(0))
+    for part, course, scale in zip(parts, low, scales, strict=True):
+        own, *found = beat_part(course, sfreq / step, samples // step, bad[::step])
+        if _mere_average(course - own, own, sfreq / step, found[0], bad[::step]):
+            continue
+        part[:] = scale * _at_full_rate(own, step, len(part))
+        best = max(best, found, key=lambda one: one[1].sum())
+    return np.where(bad, 0.0, parts), step * best[0], best[1]
+
+
+def _mere_average(rest: Array, part: Array, rate: float, beats: Samples, bad: Mask) -> bool:
+    """Return whether beats that are not there, half-way between, would take out nearly as much."""
+    sham, *_ = beat_part(rest, rate, (beats[1:] + beats[:-1]) // 2, bad)
+    sos = butter(2, _DRIFT, "highpass", fs=rate, output="sos")
+    powers = [float(np.var(sosfiltfilt(sos, x))) if x.any() else 0.0 for x in (sham, part)]
+    return powers[0] > _MERE * powers[1]
+
+
+def _pops(courses: Array, sfreq: float, samples: Samples, bad: Mask) -> Estimate:
+    """Return the part of pops, and all of a component whose electrode does more than pop."""
+    step = max(1, round(sfreq / _SHARP_RATE))
+    low, scales = at_low_rate(courses, bad, step)
+    good = ~bad[::step]
+    events = np.unique(samples // step).clip(0, len(good) - 1)
+    parts, whole = np.where(bad, 0.0, courses), True
+    for part, course, scale in zip(parts, low, scales, strict=True):
+        own, left = pop_part(course, good, sfreq / step, events)
+        if left <= _CRACKLE:
+            part[:] = np.where(bad, 0.0, scale * _at_full_rate(own, step, len(part)))
+            whole = False
+    return _changed(parts, samples, whole=whole)
+
+
+def _at_full_rate(part: Array, step: int, n_times: int) -> Array:
+    """Return a part with the samples between those of a low rate, zero where it was zero."""
+    at, fine = step * np.arange(len(part)), np.arange(n_times)
+    curve = CubicSpline(at, part)(fine.clip(0, at[-1])) if step > 1 else part
+    near = np.minimum(fine // step, len(part) - 1)
+    there = (part[near] != 0) | (part[np.minimum(near + 1, len(part) - 1)] != 0)
+    return np.where(there, curve, 0.0)
 
 
 def _changed(

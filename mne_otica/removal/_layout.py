@@ -46,21 +46,28 @@ class Layout:
         self, inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], reject: bool
     ) -> tuple[Array, Mask]:
         """Return the courses of the components, and which samples say nothing."""
-        weights, offset = unmixing_in_volts(ica)[exclude], unmixing_offset(ica)[exclude]
+        courses = self.project(inst, ica, unmixing_in_volts(ica)[exclude])
+        if isinstance(inst, mne.io.BaseRaw):
+            bad = annotated_bad(inst) if reject else np.zeros(inst.n_times, bool)
+        else:
+            bad = np.ones(self.total, bool)
+            for start in self.starts:
+                bad[start : start + self.length] = False
+        bad |= ~np.isfinite(courses.sum(axis=0))
+        return courses - unmixing_offset(ica)[exclude], bad
+
+    def project(self, inst: BaseRaw | BaseEpochs, ica: ICA, weights: Array) -> Array:
+        """Return weighted sums of the channels of an ICA, zero between epochs."""
         picks = [inst.ch_names.index(name) for name in ica.ch_names]
-        courses = np.zeros((len(exclude), self.total))
+        found = np.zeros((len(weights), self.total))
         if isinstance(inst, mne.io.BaseRaw):
             for begin in range(0, self.total, _CHUNK):
                 end = min(begin + _CHUNK, self.total)
-                courses[:, begin:end] = weights @ inst.get_data(picks, begin, end) - offset
-            bad = annotated_bad(inst) if reject else np.zeros(inst.n_times, bool)
-            return courses, bad | ~np.isfinite(courses.sum(axis=0))
-        bad = np.ones(self.total, bool)
+                found[:, begin:end] = weights @ inst.get_data(picks, begin, end)
+            return found
         for start, data in zip(self.starts, inst.get_data(picks=picks), strict=True):
-            here = slice(start, start + self.length)
-            courses[:, here] = weights @ data - offset
-            bad[here] = ~np.isfinite(courses[:, here].sum(axis=0))
-        return courses, bad
+            found[:, start : start + self.length] = weights @ data
+        return found
 
     def find(
         self,

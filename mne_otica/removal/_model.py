@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import idct
-from scipy.linalg import cho_factor, cho_solve, eigh, toeplitz
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, solve_toeplitz, toeplitz
 from scipy.signal import fftconvolve, get_window
 from scipy.signal.windows import tukey
 
@@ -263,3 +263,21 @@ def autocovariance(rest: Array, good: Mask, rate: float, n_lags: int) -> Array:
     lags = np.fft.irfft(quiet)[:n_lags]
     lags[0] = lags[0] * (1 + _WHITE) + np.finfo(float).tiny
     return lags
+
+
+def bridged(course: Array, bad: Mask) -> Array:
+    """Return a course with lines across its bad samples."""
+    at = np.arange(len(course))
+    return np.interp(at, at[~bad], course[~bad]) if bad.any() else course
+
+
+def whitening(rest: Array, good: Mask, rate: float, order: int) -> Array:
+    """Return the filter that makes the rest white and of unit variance: its autoregression."""
+    lags = autocovariance(rest, good, rate, order + 1)
+    lags[0] = max(lags[0], np.finfo(float).tiny) * (1 + 1e-6)
+    try:
+        weights = solve_toeplitz(lags[:-1], lags[1:])
+    except LinAlgError:
+        weights = np.zeros(order)
+    error = max(lags[0] - weights @ lags[1:], 1e-9 * lags[0])
+    return np.r_[1.0, -weights] / np.sqrt(error)

@@ -10,11 +10,11 @@ high-pass filter makes something else of a step, the steps are estimated that it
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, solve_toeplitz, solveh_banded
+from scipy.linalg import solveh_banded
 from scipy.ndimage import gaussian_filter1d
-from scipy.signal import fftconvolve, find_peaks
+from scipy.signal import butter, fftconvolve, find_peaks, sosfiltfilt
 
-from mne_otica.removal._model import Array, Mask, Samples, autocovariance
+from mne_otica.removal._model import Array, Mask, Samples, whitening
 
 _ORDER = 12  # of the autoregression
 _SPREAD = 0.03  # s on either side of an event in which the eyes are on their way
@@ -24,6 +24,9 @@ _STILL = 1e-3  # of its movement at events, that the walk makes at other times
 _ECHO = 1.0  # s of a step, made white, that tell where more of them are
 _CLEAR = 5.0  # robust standard deviations of that, above which there is one
 _APART = 0.1  # s between two events
+_DECAYS = (0.1, 0.2, 0.4)  # s in which an electrode that has popped creeps back
+_POP_SPREAD = 0.05  # s by which the jump may be off the peak that was found
+_CREEPS = 1.0  # Hz; what is slower does not tell how well pops are explained
 
 
 def step_part(
@@ -33,6 +36,7 @@ def step_part(
     events: Samples,
     leak: float = 0.0,
     kernel: Array | None = None,
+    spread: float = _SPREAD,
 ) -> tuple[Array, Samples]:
     """Return the part of steps in a course at a low rate, and where the steps are.
 
@@ -50,20 +54,40 @@ def step_part(
         Hz of a high-pass filter, by which what stays is forgotten.
     kernel : array | None
         That filter, where it is so short that what it makes of a step is local.
+    spread : float
+        Seconds on either side of an event in which the step may be.
     """
     part = np.zeros_like(course)
     size = _step_power(course, events, rate)
     for k in range(_ROUNDS):
-        white = _autoregression(course - part, good, rate)
+        white = whitening(course - part, good, rate, _ORDER)
         if k:
             events = _with_more(course - part, good, rate, events, white, kernel)
         if kernel is None:
-            part = _walk(course, good, white, _moves(size, events, len(course), rate), leak, rate)
+            variances = _moves(size, events, len(course), spread * rate, rate)
+            part = _walk(course, good, white, variances, leak, rate)
             moves = np.diff(part, prepend=part[:1])
         else:
             part, moves = _steps(course, good, white, kernel, events, size, rate)
         size = max(float(np.sum(moves**2) / max(len(events), 1)), 1e-12)
     return part - np.median(part[good]), events
+
+
+def pop_part(course: Array, good: Mask, rate: float, events: Samples) -> tuple[Array, float]:
+    """Return the part of jumps that creep back, and the share of the course that they leave.
+
+    How quickly an electrode creeps back is not known: what explains most is taken.
+    """
+    sos = butter(2, _CREEPS, "highpass", fs=rate, output="sos")
+    best, least = np.zeros_like(course), 1.0
+    total = max(float(np.var(sosfiltfilt(sos, course)[good])), np.finfo(float).tiny)
+    for decay in _DECAYS if len(events) else ():
+        leak = 1 / (2 * np.pi * decay)
+        part, _ = step_part(course, good, rate, events, leak, spread=_POP_SPREAD)
+        left = float(np.var(sosfiltfilt(sos, course - part)[good])) / total
+        if left < least:
+            best, least = part, left
+    return best, least
 
 
 def _step_power(course: Array, events: Samples, rate: float) -> float:
@@ -73,24 +97,12 @@ def _step_power(course: Array, events: Samples, rate: float) -> float:
     return float(np.mean((course[after] - course[before]) ** 2)) + 1e-12
 
 
-def _moves(size: float, events: Samples, n_times: int, rate: float) -> Array:
+def _moves(size: float, events: Samples, n_times: int, spread: float, rate: float) -> Array:
     """Return the variance of each move of the walk."""
     bumps = np.zeros(n_times)
     np.add.at(bumps, events, 1.0)
-    bumps = gaussian_filter1d(bumps, _SPREAD * rate, mode="constant")
+    bumps = gaussian_filter1d(bumps, spread, mode="constant")
     return size * (bumps + _STILL / rate)
-
-
-def _autoregression(rest: Array, good: Mask, rate: float) -> Array:
-    """Return the filter that makes the rest white and of unit variance."""
-    lags = autocovariance(rest, good, rate, _ORDER + 1)
-    lags[0] = max(lags[0], np.finfo(float).tiny) * (1 + 1e-6)
-    try:
-        weights = solve_toeplitz(lags[:-1], lags[1:])
-    except LinAlgError:
-        weights = np.zeros(_ORDER)
-    error = max(lags[0] - weights @ lags[1:], 1e-9 * lags[0])
-    return np.r_[1.0, -weights] / np.sqrt(error)
 
 
 def _echo(white: Array, kernel: Array | None, rate: float) -> Array:
@@ -98,7 +110,8 @@ def _echo(white: Array, kernel: Array | None, rate: float) -> Array:
     n = round(_ECHO * rate) if kernel is None else len(kernel)
     step = np.r_[np.zeros(n), np.ones(n)]
     if kernel is not None:
-        step = np.convolve(step, kernel, "same")
+        # The step lasts longer than the filter: what the filter makes of its end is no echo.
+        step = np.convolve(np.pad(step, n, "edge"), kernel, "same")[n:-n]
     echo = np.convolve(step, white)[: 2 * n]
     if kernel is None:
         echo[n:] -= echo[-1]

@@ -151,8 +151,7 @@ def otica(
     maximises :math:`\sum_i W_2^2(w_i^\top x, \mathcal{N}(0, 1))`. At its optimum the
     transport maps give way to the score functions of the components, which tell them apart with
     the least variance, and with ``refine="full"`` the likelihood is maximised over all invertible
-    matrices nearby. Pairs of components that are both nearly Gaussian hardly change: by less than
-    the standard error of their correlation.
+    matrices nearby. Pairs of components that are both nearly Gaussian stay as they are.
 
     If threadpoolctl is installed, the objective is computed on as many threads as there are cores,
     or as the environment variable ``OMP_NUM_THREADS`` says; the result does not depend on their

@@ -17,7 +17,8 @@ densities f_i, the mean negative log-likelihood of a sample is
 and for W → (I + S) W with zeros on the diagonal of S, rows scaled back to unit length, it has the
 gradient E[ψ_i(y_i) y_j]. Near independence its Hessian joins S_ij and S_ji only, by
 [[1 + e_i, 1], [1, 1 + e_j]]. Limited-memory BFGS starts from there and back-tracks on L itself, so
-no step makes L larger. Then the scores are fitted again, a few times.
+no step makes L larger. But for the determinant, L is a sum over the rows of W, so each row has its
+own length of step. Then the scores are fitted again, a few times.
 """
 
 import numpy as np
@@ -26,14 +27,14 @@ from numpy.typing import NDArray
 from mne_otica.solver._lbfgs import Memory
 from mne_otica.solver._objective import Objective
 from mne_otica.solver._rotations import rotation
-from mne_otica.solver._scores import Scores, choose_penalties, fit_scores
+from mne_otica.solver._scores import Scores, choose_smoothness, fit_scores
 
 # Independent sources take two or three fits of the scores; recordings are not so simple, and each
 # fit leaves them a little less dependent.
 MAX_ROTATIONS = 6
 MAX_FITS = 10
 MAX_STEPS = 5  # with the same scores
-MAX_HALVINGS = 6
+MAX_SHORTENINGS, SHORTENING = 4, 0.25  # of a step, the last to nothing
 SUFFICIENT_DECREASE = 1e-4
 LONGEST_ROTATION = 0.1  # radians: this is not a search
 LONGEST_STEP = 0.3
@@ -70,9 +71,9 @@ def refine_rotation(
     planes = np.triu_indices(len(W), 1)
     floor = _least_excess(objective)
     counts, information = objective.counts(W), np.ones(len(W))
-    penalties = choose_penalties(objective.block_counts(), information)
+    smoothness = choose_smoothness(counts, objective.block_counts(), information)
     for _ in range(MAX_ROTATIONS):
-        scores = fit_scores(counts, penalties, information)
+        scores = fit_scores(counts, smoothness, information)
         information = scores.information
         moments = objective.cross_moments(scores.tables.astype(np.float32))
         curvature = np.maximum(_excess(scores)[planes], floor)
@@ -112,9 +113,9 @@ def refine_fully(
         The matrix, with rows of unit length.
     """
     counts, information = objective.counts(W), np.ones(len(W))
-    penalties = choose_penalties(objective.block_counts(), information)
+    smoothness = choose_smoothness(counts, objective.block_counts(), information)
     for _ in range(MAX_FITS):
-        scores = fit_scores(counts, penalties, information)
+        scores = fit_scores(counts, smoothness, information)
         information = scores.information
         before = W
         W, counts, drop = _descend(objective, W, counts, scores, tol, negligible)
@@ -140,26 +141,34 @@ def _descend(
     least = _least_excess(objective)
     told = _excess(scores) >= least
     np.fill_diagonal(told, False)
-    value, gradient = _value(W, counts, scores), told * _gradient(objective, W, tables)
-    memory, start = Memory(), value
+    values, gradient = _values(counts, scores), told * _gradient(objective, W, tables)
+    value = start = _likelihood(values, W)
+    memory = Memory()
     for _ in range(MAX_STEPS):
         step = memory.direction(gradient, lambda g: _precondition(g, scores.information))
         if np.vdot(step, gradient) >= 0:
             memory, step = Memory(), -_precondition(gradient, scores.information)
         step *= min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
-        for _ in range(MAX_HALVINGS):
+        for remaining in reversed(range(MAX_SHORTENINGS + 1)):
             W_next = unit_rows(W + step @ W)
             counts_next = objective.counts(W_next)
-            value_next = _value(W_next, counts_next, scores)
-            if value_next <= value + SUFFICIENT_DECREASE * np.vdot(step, gradient):
+            values_next = _values(counts_next, scores)
+            value_next = _likelihood(values_next, W_next)
+            slopes = np.sum(step * gradient, axis=1)
+            if value_next <= value + SUFFICIENT_DECREASE * slopes.sum():
                 break
-            step = step / 2
+            # Only rows that do not gain go less far: steps and needles of a few densities would
+            # hold up all others.
+            failed = values_next - values > SUFFICIENT_DECREASE * slopes
+            shorter = SHORTENING if remaining > 1 else 0
+            step = step * np.where(failed | ~failed.any(), shorter, 1)[:, np.newaxis]
         else:  # the optimum is found to the grain of the bins
             return W, objective.counts(W), start - value
         gradient_next = told * _gradient(objective, W_next, tables)
         memory.add(step, gradient_next - gradient)
         drop = value - value_next
-        W, counts, value, gradient = W_next, counts_next, value_next, gradient_next
+        W, counts, values, value = W_next, counts_next, values_next, value_next
+        gradient = gradient_next
         if np.abs(step).max() < tol or drop < negligible:
             break
     return W, counts, start - value
@@ -176,9 +185,14 @@ def _excess(scores: Scores) -> NDArray[np.float64]:
     return excess + excess[:, np.newaxis]
 
 
-def _value(W: NDArray[np.float64], counts: NDArray[np.int64], scores: Scores) -> float:
-    mean = np.vdot(counts, scores.potentials) / counts[0].sum()
-    return float(mean - np.linalg.slogdet(W).logabsdet)
+def _values(counts: NDArray[np.int64], scores: Scores) -> NDArray[np.float64]:
+    """Return the mean potential of each component."""
+    return np.einsum("ij,ij->i", counts, scores.potentials) / counts[0].sum()
+
+
+def _likelihood(values: NDArray[np.float64], W: NDArray[np.float64]) -> float:
+    """Return L."""
+    return float(values.sum() - np.linalg.slogdet(W).logabsdet)
 
 
 def _gradient(

@@ -7,14 +7,20 @@ derivative of one, and stays finite where the density has an edge. With f orthog
 constant and to y, and scaled such that E[f²] = E[f'] = e, the score is ``ψ = y + f`` and its
 information is ``E[ψ²] = 1 + e``, at least 1, and 1 only for a Gaussian.
 
-The functions b are cubic splines, equally spaced in asinh(y): heavy tails are short there. Two
+The functions b are cubic splines over the range of the samples, equally spaced in asinh(y), where
+heavy tails are short, but for more of them at the ends, where a density may have an edge. Three
 things keep them from following the noise of a sample.
+
+Sparse knots. Where there are few samples, the knots are farther apart. Otherwise a function could
+be steep at each of a few samples in a tail, and zero there, which no sample contradicts.
 
 Smoothness. A penalty on the third differences of the coefficients is chosen for each
 component: functions are fitted to every other block of the recording and judged on the blocks
 between, whose samples are not neighbours, so a recording is not taken for more independent samples
-than it has. Among the penalties that are as good as the best, up to the error of
-this judgement, the largest is taken.
+than it has. The best penalty and larger ones are averaged, each with the weight that the error of
+this judgement leaves it: of two that are about as good, taking one would be a matter of rounding.
+For components that are no farther from a Gaussian than chance takes them, f is zero, and it grows
+to what was fitted as they are farther from it.
 
 Sharpening. The d weights of a component were fitted to the same samples, so that these lie where
 its density is high: the density that they show is the true one, sharpened by the inverse of
@@ -22,25 +28,47 @@ a Gaussian filter of variance 2 d / (N (1 + e)). So the counts are blurred by th
 Without it, bumps of a density that are narrower than the filter would feed on themselves.
 """
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline
 
-from mne_otica.solver.transport import KNEE, N_BINS, bin_centres
+from mne_otica.solver.transport import (
+    KNEE,
+    N_BINS,
+    bin_centres,
+    bin_edges,
+    gaussian_floor,
+    gaussian_targets,
+    targets_and_slopes,
+)
 
-N_SPLINES = 64
+N_SPLINES = 48
 SPLINE_DEGREE = 3
-LARGEST = 100.0  # standard deviations; the splines end here
+N_INTERVALS = N_SPLINES - SPLINE_DEGREE  # between the knots of a component
+SAMPLES_PER_INTERVAL = 10
+# Third differences weigh more where a spline has fewer than the mean number of samples, up to that
+# share of it, by this power.
+MIN_SHARE, SHARE_POWER = 0.03, 1.5
+MIN_DENSITY = 0.5  # of knots where there are fewer samples, relative to the usual one
+# A density that ends abruptly tells most by its edge: within so many standard deviations of either
+# end of the samples there are more knots, as many as for so much of asinh(y).
+END = 0.15
+MORE_AT_ENDS = 0.5
+MAX_GAPS = 0.1  # of the bins between: a lattice has more, and all of its steps are edges
 # Weights of the squared third differences of the coefficients, for one sample.
-PENALTIES = 10.0 ** np.arange(5, -2, -1)
+PENALTIES = 10.0 ** np.arange(6, -1, -1.5)
 RIDGE = 1e-9  # of functions whose power is of the order of one, where they have any
 MERGE = 4  # bins of the transport map that make one bin here
 N_MERGED = N_BINS // MERGE
+# Twice the 2 of the theory: what is too sharp makes the information too large, and so the next fit
+# sharper still.
+BLUR = 4
 # Nodes and weights of a quadrature that stands for a standard Gaussian.
 BLUR_NODES, BLUR_WEIGHTS = np.array([-np.sqrt(3), 0, np.sqrt(3)]), np.array([1, 4, 1]) / 6
+# Among the components that an ICA finds in Gaussian noise, hardly any has a contrast above so many
+# times what is expected of them.
+MAX_CHANCE = 2.0
 
 
 class Scores(NamedTuple):
@@ -48,44 +76,78 @@ class Scores(NamedTuple):
 
     tables: NDArray[np.float64]  # ψ in each bin, shape (n_components, N_BINS)
     potentials: NDArray[np.float64]  # minus the log density up to a constant, ψ its slope
-    information: NDArray[np.float64]  # E[ψ²] of each component, at least 1
+    information: NDArray[np.float64]  # E[ψ'] of each component, at least 1
 
 
-class _Basis(NamedTuple):
-    """The splines, by their values in merged bins (rows) and in all bins."""
+class Smoothness(NamedTuple):
+    """What keeps the score functions of the components from following noise."""
 
-    y: NDArray[np.float64]
-    splines: NDArray[np.float64]  # shape (N_MERGED, N_SPLINES)
+    penalties: NDArray[np.float64]
+    weights: NDArray[np.float64]  # of f, from 0 for what looks Gaussian to 1
+
+
+class _Splines(NamedTuple):
+    """The splines of each component in merged bins, where all but four in a row are zero."""
+
+    first: NDArray[np.intp]  # number of the first of the four, shape (n_components, N_MERGED)
+    values: NDArray[np.float64]  # shape (4, n_components, N_MERGED)
     slopes: NDArray[np.float64]
-    products: NDArray[np.float64]  # of each spline with itself and with its next three
-    roughness: NDArray[np.float64]  # the penalty, a matrix
-    fine: NDArray[np.float64]  # shape (N_SPLINES, N_BINS)
+
+    def combine(
+        self, coefficients: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the sums with given coefficients, shape (..., components, splines), and slopes."""
+        start = self.first + N_SPLINES * np.arange(len(self.first))[:, np.newaxis]
+        flat = coefficients.reshape(*coefficients.shape[:-2], -1)
+        sums = slopes = 0
+        for k in range(SPLINE_DEGREE + 1):
+            one = flat.take(start + k, axis=-1)
+            sums = sums + one * self.values[k]
+            slopes = slopes + one * self.slopes[k]
+        return sums, slopes
 
 
-@lru_cache(maxsize=1)
-def _basis() -> _Basis:
-    end = np.arcsinh(LARGEST)
-    step = 2 * end / (N_SPLINES - SPLINE_DEGREE)
-    knots = -end + step * np.arange(-SPLINE_DEGREE, N_SPLINES + 1)
-    spline = BSpline(knots, np.eye(N_SPLINES), SPLINE_DEGREE)
+def _knots(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Place the knots of one component by its blurred counts."""
+    seen = np.flatnonzero(counts)
+    counts, edges = counts[seen[0] : seen[-1] + 1], merged_edges()[seen[0] : seen[-1] + 2]
+    usual = np.diff(np.arcsinh(edges))
+    density = usual.copy()
+    share = np.cumsum(counts) / counts.sum()
+    between = counts[(share > 0.1) & (share < 0.9)]
+    gaps = 1 - np.count_nonzero(between) / max(len(between), 1)
+    from_ends = np.exp((edges[0] - edges) / END) - np.exp((edges - edges[-1]) / END)
+    density -= MORE_AT_ENDS * max(0, 1 - gaps / MAX_GAPS) * np.diff(from_ends)
+    scale = N_INTERVALS / usual.sum()
+    enough = np.maximum(counts / SAMPLES_PER_INTERVAL, MIN_DENSITY * scale * usual)
+    number = np.concatenate([[0], np.cumsum(np.minimum(scale * density, enough))])
+    return np.interp(np.linspace(0, number[-1], N_INTERVALS + 1), number, edges)
+
+
+def _splines(counts: NDArray[np.float64]) -> _Splines:
+    """Make the splines for blurred counts."""
     y = merged_centres()
-    v = np.clip(np.arcsinh(y), -end, end)
-    slope_of_axis = (np.abs(v) < end) / np.sqrt(1 + y**2)
-    values = spline(v)
-    shifted = [np.roll(values, -k, axis=1) for k in range(SPLINE_DEGREE + 1)]
-    for k, one in enumerate(shifted):
-        if k:
-            one[:, -k:] = 0
+    knots = np.stack([_knots(row) for row in counts])
+    place = np.stack([np.interp(y, row, np.arange(N_INTERVALS + 1)) for row in knots])
+    first = np.minimum(place.astype(np.intp), N_INTERVALS - 1)
+    t = place - first
+    inside = (y >= knots[:, :1]) & (y <= knots[:, -1:])
+    steepness = inside / np.take_along_axis(np.diff(knots, axis=1), first, axis=1)
+    u = 1 - t
+    values = np.stack([u**3, 4 - 3 * t**2 * (2 - t), 4 - 3 * u**2 * (2 - u), t**3]) / 6
+    slopes = np.stack([-(u**2), t * (3 * t - 4), u * (4 - 3 * u), t**2]) / 2
+    return _Splines(first, values, slopes * steepness)
+
+
+def _roughness(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the penalty on third differences, a matrix for each component.
+
+    Where there are few samples, the functions are noisier, and their differences weigh more.
+    """
+    around = (shares[:, 1:-2] + shares[:, 2:-1]) / 2  # of the four splines of a difference
+    weights = np.maximum(N_SPLINES * around, MIN_SHARE) ** -SHARE_POWER
     differences = np.diff(np.eye(N_SPLINES), 3, axis=0)
-    fine = spline(np.clip(np.arcsinh(bin_centres()), -end, end))
-    return _Basis(
-        y,
-        values,
-        spline.derivative()(v) * slope_of_axis[:, np.newaxis],
-        np.hstack([values * one for one in shifted]),
-        differences.T @ differences,
-        fine.T,
-    )
+    return (differences.T * weights[:, np.newaxis]) @ differences
 
 
 def merged_centres() -> NDArray[np.float64]:
@@ -94,13 +156,41 @@ def merged_centres() -> NDArray[np.float64]:
     return KNEE * u / (1 - np.abs(u))
 
 
-def choose_penalties(
-    blocks: NDArray[np.int64], information: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def merged_edges() -> NDArray[np.float64]:
+    """Return the edges of the merged bins, the outermost as far out as bins of the map go."""
+    edges = bin_edges(N_MERGED)
+    edges[[0, -1]] = bin_centres()[[0, -1]]
+    return edges
+
+
+def evidence(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return how sure it is that components are not Gaussian, from 0 to 1.
+
+    Gaussian samples show a contrast, and d weights that were chosen for it raise it by d / 2 N.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (n_components, N_BINS)
+        Samples of each component in each bin.
+    """
+    n_samples = int(counts[0].sum())
+    targets, _ = targets_and_slopes(counts)
+    y = bin_centres()
+    distance = (counts @ y**2 - 2 * (counts * targets) @ y) / n_samples
+    contrast = distance + np.mean(gaussian_targets(n_samples) ** 2)
+    chance = gaussian_floor(n_samples) + len(counts) / (2 * n_samples)
+    return np.clip(contrast / chance - MAX_CHANCE, 0, 1)
+
+
+def choose_smoothness(
+    counts: NDArray[np.int64], blocks: NDArray[np.int64], information: NDArray[np.float64]
+) -> Smoothness:
     """Choose how smooth the score of each component is, by what other blocks show.
 
     Parameters
     ----------
+    counts : ndarray, shape (n_components, N_BINS)
+        Samples of each component in each bin.
     blocks : ndarray, shape (n_blocks, n_components, N_MERGED)
         Counts of successive blocks of samples in merged bins.
     information : ndarray, shape (n_components,)
@@ -108,39 +198,43 @@ def choose_penalties(
 
     Returns
     -------
-    penalties : ndarray, shape (n_components,)
-        One of `PENALTIES` for each.
+    smoothness : Smoothness
+        With penalties in the range of `PENALTIES`.
     """
-    basis = _basis()
     n_blocks, n_components, _ = blocks.shape
     n_samples = blocks[:, 0].sum()
     if n_samples < 2 * n_blocks:  # too few to judge by
-        return np.full(n_components, PENALTIES[0])
+        return Smoothness(np.full(n_components, PENALTIES[0]), evidence(counts))
+    y = merged_centres()
     halves = [_blurred(blocks[k::2].sum(axis=0), information, n_samples) for k in (0, 1)]
-    trend = _trend(halves[0] + halves[1])
+    both = halves[0] + halves[1]
+    splines = _splines(both)
+    _, _, every_share, trend = _moments(both, splines)
+    roughness = _roughness(every_share)
     losses = []
     for fitted, judged in ((halves[0], blocks[1::2]), (halves[1], blocks[::2])):
-        power, slope = _moments(fitted, trend)
-        penalties = (PENALTIES / fitted[0].sum())[:, np.newaxis, np.newaxis]
-        matrices = power[:, np.newaxis] + penalties * basis.roughness
-        coefficients = _solve(matrices, slope[:, np.newaxis])
-        level, tilt = (coefficients @ part[:, :, np.newaxis] for part in trend)
-        f = coefficients @ basis.splines.T - level - tilt * basis.y
-        loss = f**2 / 2 - (coefficients @ basis.slopes.T - tilt) + f * basis.y
+        power, slope, *_ = _moments(fitted, splines, trend)
+        penalties = (PENALTIES / fitted[0].sum())[:, np.newaxis, np.newaxis, np.newaxis]
+        coefficients = _solve(power + penalties * roughness, slope)
+        level, tilt = (np.sum(coefficients * part, axis=2)[..., np.newaxis] for part in trend)
+        f, slopes = splines.combine(coefficients)
+        f -= level + tilt * y
+        loss = f * (f / 2 + y) - (slopes - tilt)
         shares = judged / np.maximum(judged.sum(axis=2, keepdims=True), 1)
-        losses.append(loss @ shares.transpose(1, 2, 0))
+        losses.append(loss.transpose(1, 0, 2) @ shares.transpose(1, 2, 0))
     losses = np.concatenate(losses, axis=2)  # components, penalties, blocks
-    best = losses.mean(axis=2).argmin(axis=1)
-    excess = losses - np.take_along_axis(losses, best[:, np.newaxis, np.newaxis], axis=1)
+    best = losses.mean(axis=2).argmin(axis=1)[:, np.newaxis]
+    excess = losses - np.take_along_axis(losses, best[..., np.newaxis], axis=1)
     error = excess.std(axis=2) / np.sqrt(losses.shape[2])
-    # Penalties fall, so the first that is good enough is the largest.
-    return PENALTIES[(excess.mean(axis=2) <= error).argmax(axis=1)]
+    distance = excess.mean(axis=2) / np.maximum(error, 1e-300)
+    # Penalties fall, so those before the best are larger.
+    weights = np.exp(-(distance**2) / 2) * (np.arange(len(PENALTIES)) <= best)
+    chosen = 10 ** (weights @ np.log10(PENALTIES) / weights.sum(axis=1))
+    return Smoothness(chosen, evidence(counts))
 
 
 def fit_scores(
-    counts: NDArray[np.int64],
-    penalties: NDArray[np.float64],
-    information: NDArray[np.float64],
+    counts: NDArray[np.int64], smoothness: Smoothness, information: NDArray[np.float64]
 ) -> Scores:
     """Fit the score function of each component.
 
@@ -148,7 +242,7 @@ def fit_scores(
     ----------
     counts : ndarray, shape (n_components, N_BINS)
         Samples of each component in each bin, of about unit variance.
-    penalties : ndarray, shape (n_components,)
+    smoothness : Smoothness
         How smooth each is to be.
     information : ndarray, shape (n_components,)
         A guess of the information of each component.
@@ -158,21 +252,20 @@ def fit_scores(
     scores : Scores
         The functions.
     """
-    basis = _basis()
     n_samples = counts[0].sum()
     merged = counts.reshape(len(counts), N_MERGED, MERGE).sum(axis=2)
     blurred = _blurred(merged, information, n_samples)
-    trend = _trend(blurred)
-    power, slope = _moments(blurred, trend)
-    matrices = power + (penalties / n_samples)[:, np.newaxis, np.newaxis] * basis.roughness
-    coefficients = _solve(matrices, slope)
+    splines = _splines(blurred)
+    power, slope, shares, trend = _moments(blurred, splines)
+    weights = (smoothness.penalties / n_samples)[:, np.newaxis, np.newaxis]
+    coefficients = _solve(power + weights * _roughness(shares), slope)
     mean_slope = np.sum(coefficients * slope, axis=1)
     mean_square = np.sum(coefficients[:, np.newaxis] @ power * coefficients[:, np.newaxis], (1, 2))
-    scale = np.maximum(mean_slope, 0) / np.maximum(mean_square, 1e-300)
+    scale = np.maximum(mean_slope, 0) / np.maximum(mean_square, 1e-300) * smoothness.weights
     coefficients *= scale[:, np.newaxis]
     level, tilt = (np.sum(coefficients * part, axis=1, keepdims=True) for part in trend)
     y = bin_centres()
-    tables = y + coefficients @ basis.fine - level - tilt * y
+    tables = y + _finer(splines.combine(coefficients)[0]) - level - tilt * y
     for row, seen in zip(tables, counts > 0, strict=True):
         first, last = seen.argmax(), N_BINS - 1 - seen[::-1].argmax()
         row[:first], row[last + 1 :] = row[first], row[last]
@@ -182,14 +275,22 @@ def fit_scores(
     return Scores(tables, potentials, 1 + scale * np.maximum(mean_slope, 0))
 
 
+def _finer(merged: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Go from merged bins to all bins by linear interpolation."""
+    place = np.clip((np.arange(N_BINS) + 0.5) / MERGE - 0.5, 0, N_MERGED - 1)
+    below = np.minimum(place.astype(np.intp), N_MERGED - 2)
+    share = place - below
+    return merged.take(below, axis=1) * (1 - share) + merged.take(below + 1, axis=1) * share
+
+
 def _blurred(
     counts: NDArray, information: NDArray[np.float64], n_samples: int
 ) -> NDArray[np.float64]:
     """Blur counts in merged bins by what fitting the weights has sharpened them."""
     n_rows = len(counts)
-    width = np.sqrt(2 * n_rows / (n_samples * information))
+    width = np.sqrt(BLUR * n_rows / (n_samples * information))
     rows, columns = np.nonzero(counts)
-    y = _basis().y[columns]
+    y = merged_centres()[columns]
     blurred = np.zeros(n_rows * N_MERGED)
     for node, weight in zip(BLUR_NODES, BLUR_WEIGHTS, strict=True):
         moved = y + node * width[rows]
@@ -203,46 +304,59 @@ def _blurred(
     return blurred.reshape(n_rows, N_MERGED)
 
 
-def _trend(counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return level and tilt of the straight line nearest to each spline."""
-    basis = _basis()
-    weights = counts / counts.sum(axis=1, keepdims=True)
-    mean, square = weights @ basis.y, weights @ basis.y**2
-    values, products = weights @ basis.splines, (weights * basis.y) @ basis.splines
-    variance = np.maximum(square - mean**2, 1e-300)
-    tilt = (products - mean[:, np.newaxis] * values) / variance[:, np.newaxis]
-    return values - tilt * mean[:, np.newaxis], tilt
+class _Moments(NamedTuple):
+    """Moments of the splines less a straight line, for each component."""
+
+    power: NDArray[np.float64]  # E[b bᵀ]
+    slope: NDArray[np.float64]  # E[b' - b y]
+    shares: NDArray[np.float64]  # E[b] before the line is taken off
+    trend: tuple[NDArray[np.float64], NDArray[np.float64]]  # level and tilt of the lines
 
 
 def _moments(
-    counts: NDArray[np.float64], trend: tuple[NDArray[np.float64], NDArray[np.float64]]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return E[b bᵀ] and E[b' - b y] of the splines less a straight line, for each row."""
-    basis, (level, tilt) = _basis(), trend
+    counts: NDArray[np.float64],
+    splines: _Splines,
+    trend: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+) -> _Moments:
+    """Return the moments, by default less the straight line nearest to each spline."""
+    y, shape = merged_centres(), (len(counts), N_SPLINES)
     weights = counts / counts.sum(axis=1, keepdims=True)
-    n_rows = len(counts)
-    power = np.zeros((n_rows, N_SPLINES, N_SPLINES))
-    products = (weights @ basis.products).reshape(n_rows, SPLINE_DEGREE + 1, N_SPLINES)
+    start = splines.first + N_SPLINES * np.arange(len(counts))[:, np.newaxis]
+
+    def gathered(parts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Add up what each bin contributes to its four splines, or to fewer of them."""
+        total = np.zeros(len(counts) * N_SPLINES)
+        for k, part in enumerate(parts):
+            total += np.bincount((start + k).ravel(), part.ravel(), len(total))
+        return total.reshape(shape)
+
+    weighted = weights * splines.values
+    power = np.zeros((*shape, N_SPLINES))
     every = np.arange(N_SPLINES)
     for k in range(SPLINE_DEGREE + 1):
+        products = gathered(weighted[: 4 - k] * splines.values[k:])[:, : N_SPLINES - k]
         first, second = every[: N_SPLINES - k], every[k:]
-        power[:, first, second] = power[:, second, first] = products[:, k, : N_SPLINES - k]
+        power[:, first, second] = power[:, second, first] = products
+    values, moments = gathered(weighted), gathered(weighted * y)
+    mean, square = (weights @ y)[:, np.newaxis], (weights @ y**2)[:, np.newaxis]
+    if trend is None:
+        tilt = (moments - mean * values) / np.maximum(square - mean**2, 1e-300)
+        trend = values - tilt * mean, tilt
+    level, tilt = trend
     # Terms with the straight line, which leave the rest orthogonal to it if it is their own.
-    mean = (weights @ basis.y)[:, np.newaxis]
-    square = (weights @ basis.y**2)[:, np.newaxis]
-    values, moments = weights @ basis.splines, (weights * basis.y) @ basis.splines
     for one, other in (
         (level, values - level / 2 - tilt * mean),
         (tilt, moments - tilt * square / 2),
     ):
         outer = one[:, :, np.newaxis] * other[:, np.newaxis]
         power -= outer + outer.transpose(0, 2, 1)
-    slope = weights @ basis.slopes - tilt - (moments - level * mean - tilt * square)
-    return power, slope
+    slope = gathered(weights * splines.slopes) - tilt - (moments - level * mean - tilt * square)
+    return _Moments(power, slope, values, trend)
 
 
 def _solve(matrices: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Solve symmetric systems; splines where there is no sample get no weight."""
-    ridge = RIDGE * np.eye(N_SPLINES)
+    every = np.arange(N_SPLINES)
+    matrices[..., every, every] += RIDGE
     vectors = np.broadcast_to(vectors, matrices.shape[:-1])
-    return np.linalg.solve(matrices + ridge, vectors[..., np.newaxis])[..., 0]
+    return np.linalg.solve(matrices, vectors[..., np.newaxis])[..., 0]

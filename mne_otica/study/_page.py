@@ -16,8 +16,9 @@ from urllib.parse import quote
 
 import numpy as np
 
+from mne_otica.artifacts import kinds
 from mne_otica.study import _storage as files
-from mne_otica.study._rows import COLUMNS, STATUSES, Row
+from mne_otica.study._rows import COLUMNS, STATUSES, Row, kind_columns
 
 _MARKS = {"failed": "✕", "unsure": "?", "no-blink": "–", "ok": "✓"}
 _STYLE = """
@@ -157,6 +158,7 @@ _COLUMNS: dict[str, tuple[str, Callable[[Any], str] | None, str]] = {
     "blinks": ("Blinks", str, "number"),
     "benefit": ("Average artifact removed", _percent, "number"),
     "harm": ("Taken out away from blinks", _percent, "number"),
+    "kinds": ("Removed / cost, by kind", str, "number"),
     "converged": ("Converged", lambda value: "yes" if value else "no", "number"),
     "seconds": ("Took", lambda value: f"{value:.1f} s", "number"),
 }
@@ -175,7 +177,7 @@ def _row(row: Row) -> str:
 
 def _cell(row: Row, name: str) -> str:
     label, show, kind = _COLUMNS[name]
-    value = row[name]
+    value = _by_kind(row) if name == "kinds" else row[name]
     if name == "status":
         return f'<td class="status {value}">{_MARKS[value]} {value}</td>'
     if name == "recording":
@@ -194,6 +196,19 @@ def _cell(row: Row, name: str) -> str:
     if name == "removed" and row["refits"]:
         text += f", came back in {'at least ' * (' ' in value)}{row['refits']} refits"
     return f'<td class="{kind}" data-label="{label}">{html.escape(text)}</td>'
+
+
+def _by_kind(row: Row) -> str:
+    """Return how much of each kind went and what that cost, in a few words."""
+    told = []
+    for kind in kinds():
+        at = kind_columns(kind)
+        if row[at["benefit"]] is not None:
+            cost = "" if row[at["harm"]] is None else f" / {_percent(row[at['harm']])}"
+            told.append(f"{kind} {_percent(row[at['benefit']])}{cost}")
+        elif row[at["found"]] == "unsure":
+            told.append(f"{kind} unsure")
+    return ", ".join(told)
 
 
 def _charts(rows: Sequence[Row]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from mne.utils import logger
 
+from mne_otica.artifacts import kinds
 from mne_otica.cleaning import component_names
 from mne_otica.study import _storage as files
 from mne_otica.study._inputs import Recording, Unit
@@ -36,6 +37,17 @@ COLUMNS = (
 )
 _NUMBERS = "duration rank components stability blinks benefit harm seconds converged".split()
 _WORDS = "removed refits warnings report".split()
+
+
+def kind_columns(kind: str) -> dict[str, str]:
+    """Return the names of the columns of one kind: found, removed, benefit and harm."""
+    stem = kind.replace(" ", "_")
+    return {what: f"{stem}_{what}" for what in ("found", "removed", "benefit", "harm")}
+
+
+COLUMNS += tuple(name for kind in kinds() for name in kind_columns(kind).values())
+_NUMBERS += [kind_columns(kind)[what] for kind in kinds() for what in ("benefit", "harm")]
+_WORDS += [kind_columns(kind)[what] for kind in kinds() for what in ("found", "removed")]
 
 
 def process(unit: Unit, out: Path, options: Options) -> list[Row]:
@@ -132,7 +144,26 @@ def _row(work: UnitStages, recording: Recording) -> Row:
         "converged": fit.get("converged"),
         "warnings": " | ".join(dict.fromkeys(told)) or None,
         "report": report.as_posix() if last else None,
+        **_by_kind(find, last),
     }
+
+
+def _by_kind(find: dict[str, Any], last: dict[str, Any]) -> Row:
+    """Return for each kind the likeliest answer, and what was removed where it was asked for."""
+    row: Row = {}
+    rows = find.get("artifacts", {}).get("rows", [])
+    for kind in kinds():
+        answers = {one["answer"] for one in rows if one["kind"] == kind}
+        asked = last.get("kinds", {}).get(kind) or find.get("kinds", {}).get(kind) or {}
+        found = next((one for one in ("yes", "unsure", "no") if one in answers), None)
+        values = {
+            "found": asked.get("answer", found),
+            "removed": " ".join(component_names(asked["components"])) or "none" if asked else None,
+            "benefit": asked.get("gone"),
+            "harm": asked.get("cost"),
+        }
+        row |= {name: values[what] for what, name in kind_columns(kind).items()}
+    return row
 
 
 def _trusted(stability: dict[str, Any] | None, removed: list[int]) -> Row:

@@ -140,7 +140,7 @@ def test_each_found_component_has_events_and_a_way_to_remove_it(troubled, judged
     sim, ica = troubled
     found, scores = judged
     how = {"blink": "events", "eye movement": "events", "heartbeat": "events"}
-    how |= {"muscle": "band", "electrode": "none"}
+    how |= {"muscle": "band", "electrode": "events"}
     for kind in KINDS:
         row = scores.row(found[kind][0], kind)
         assert row.removal.how == how[kind]

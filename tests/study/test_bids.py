@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 from mne_otica import clean_study
 from mne_otica.simulation import simulate_raw
+from mne_otica.study._components import read_table
 from mne_otica.study._inputs import find_bids, group
 
 mne_bids = pytest.importorskip("mne_bids")
@@ -133,6 +134,30 @@ def test_runs_share_the_files_that_the_pipeline_looks_for(derivatives):
     assert exclude == ica.exclude != []
     assert "C3" not in ica.ch_names
     assert "C4" not in ica.ch_names
+
+
+def test_icalabel_reads_and_edits_the_table(derivatives, tmp_path):
+    annotation = pytest.importorskip("mne_icalabel.annotation")
+    pytest.importorskip("pandas")
+    path = mne_bids.BIDSPath(
+        subject="01",
+        session="a",
+        datatype="eeg",
+        processing="ica",
+        suffix="components",
+        extension=".tsv",
+        root=derivatives,
+        check=False,
+    )
+    text = path.fpath.read_text(encoding="utf-8")
+    copy = path.copy().update(root=tmp_path)
+    copy.fpath.parent.mkdir(parents=True)
+    copy.fpath.write_text(text, encoding="utf-8")
+    annotation.mark_component(1, copy, method="manual", label="muscle artifact", author="me")
+    rows = read_table(copy.fpath, n_components=len(text.splitlines()) - 1)
+    assert rows[1] == ("bad", "Manually-annotated: muscle artifact")
+    before = read_table(path.fpath, n_components=len(rows))
+    assert {k: rows[k][0] for k in rows if k != 1} == {k: before[k][0] for k in before if k != 1}
 
 
 def test_sidecars_name_the_sources_as_bids_does(derivatives):

@@ -168,6 +168,26 @@ def test_table_of_components_is_that_of_the_pipeline(finished):
     assert fitted.exclude == []
 
 
+def test_each_kind_has_its_columns(blinks, finished, tmp_path):
+    clean_study([blinks], tmp_path, artifacts=["blink", "heartbeat"])
+    row, alone = summary(tmp_path)["blinks"], summary(finished[0])["blinks"]
+    cleaned = clean_raw(mne.io.read_raw_fif(blinks), artifacts=["blink", "heartbeat"])
+    for kind in ("blink", "heartbeat"):
+        one = cleaned.kinds[kind]
+        assert row[f"{kind}_found"] == one.answer
+        assert row[f"{kind}_removed"] == (" ".join(f"ICA{k:03d}" for k in one.components) or "none")
+        for column, value in (("benefit", one.gone), ("harm", one.cost)):
+            told = row[f"{kind}_{column}"]
+            assert told == "n/a" if value is None else abs(float(told) - value) < 1e-5
+    assert row["blink_benefit"] == row["benefit"]
+    assert row["blink_harm"] == row["harm"]
+    # What was not to be removed is told of, and not more.
+    assert alone["heartbeat_found"] in ("yes", "no", "unsure")
+    assert alone["heartbeat_removed"] == alone["eye_movement_benefit"] == "n/a"
+    text = (tmp_path / "summary.html").read_text(encoding="utf-8")
+    assert f"blink {100 * cleaned.kinds['blink'].gone:.1f} %" in text
+
+
 def test_sidecars_say_where_results_come_from(finished):
     out, _ = finished
     fit = json.loads((out / "blinks_proc-icafit_ica.json").read_text())
