@@ -7,7 +7,10 @@ import tomllib
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -30,7 +33,6 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.intersphinx",
-    "sphinx.ext.mathjax",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
@@ -39,6 +41,7 @@ extensions = [
 exclude_patterns = ["_build", "auto_tutorials/sg_execution_times.rst", "sg_execution_times.rst"]
 templates_path = ["_templates"]
 nitpicky = True
+toc_object_entries_show_parents = "hide"  # names of methods would be cut off in the menu
 default_role = "py:obj"
 bibtex_bibfiles = ["references.bib"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -130,9 +133,21 @@ def write_help(app: Sphinx) -> None:
             cli.main([name, "--help"])
 
 
+# -- Formulas ----------------------------------------------------------------------------
+html_math_renderer = "mathml"  # which browsers draw without a network
+
+
+def add_formula(writer: HTML5Translator, node: nodes.Element) -> None:
+    """Write a formula into the page."""
+    as_block = isinstance(node, nodes.math_block)
+    writer.body.append(tex2mathml(node.astext(), as_block=as_block))
+    raise nodes.SkipNode
+
+
 def setup(app: Sphinx) -> None:
-    """Connect the function above."""
+    """Connect the functions above."""
     app.connect("builder-inited", write_help)
+    app.add_html_math_renderer("mathml", (add_formula, None), (add_formula, None))
 
 
 # -- Look --------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""From the correlations of refits to an index that means something.
+"""The calibrated index of stability, from the correlations of refits.
 
 The model was fitted to simulated recordings by `benchmarks/stability.py`, which keeps it in a data
 file with its seeds and its figures.

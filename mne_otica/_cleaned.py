@@ -1,4 +1,4 @@
-"""What cleaning a recording gives back: the result and all that is known about it."""
+"""The result of cleaning a recording."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Cleaned:
     stability: Stability | None = None
 
     def filtered(self) -> BaseRaw:
-        """Return the EEG as the ICA was fitted on it, artifacts and all.
+        """Return the EEG that the ICA was fitted on, before cleaning.
 
         Returns
         -------
@@ -219,7 +219,7 @@ class Cleaned:
         return new_report(self, f"{self.name}: artifacts" if title is None else title)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all but the recordings and the matrices, for JSON.
+        """Return everything but the recordings and the matrices, for JSON.
 
         Returns
         -------
@@ -315,7 +315,7 @@ class Cleaned:
         kind = next(one.kind for one in self.kinds.values() if one.benefit is benefit)
         many, names = PLURALS[kind], benefit.most_affected()
         taken = ", ".join(f"{name} {share:.1%}" for name, share in harm.taken_out_per_band.items())
-        power = ", ".join(f"{name} {change:+.1%}" for name, change in harm.band_power.items())
+        power = ", ".join(f"{name} {change:+z.1%}" for name, change in harm.band_power.items())
         return [
             *rows,
             (

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 BEFORE = dict(color="0.45", linestyle="--", linewidth=1.5)
 AFTER = dict(color="C0", linestyle="-", linewidth=1.5)
 EVENT = dict(color="C3", marker="|", linestyle="none", markersize=9)
-_HALF = 0.5  # seconds on either side of an event that are drawn
+HALF = 0.5  # seconds on either side of an event that are drawn
+_LEFT, _RIGHT, _BOTTOM = 0.8, 0.15, 0.55  # margins for ticks and labels, in inches
+_TICKS = 0.5, 0.27  # of these for the tick labels, at the left and below
 
 
 def checked_part(
@@ -48,8 +50,45 @@ def checked_part(
     return removed[kind]
 
 
+def axes_in_a_row(
+    n_axes: int,
+    size: tuple[float, float],
+    *,
+    gap: float = 0.25,
+    top: float = 0.4,
+    right: float = _RIGHT,
+    bottom: float = _BOTTOM,
+    **options: Any,
+) -> list[Axes]:
+    """Return axes of a new figure, side by side; the gap and the margins are in inches.
+
+    Positions are fixed, also of labels: a layout engine takes longer than the drawing itself.
+    """
+    width, height = size
+    across = (width - _LEFT - right - (n_axes - 1) * gap) / n_axes
+    margins = dict(
+        left=_LEFT / width,
+        right=1 - right / width,
+        bottom=bottom / height,
+        top=1 - top / height,
+        wspace=gap / across,
+    )
+    grid = dict(figsize=size, gridspec_kw=margins, squeeze=False)
+    axes = list(plt.subplots(1, n_axes, **grid, **options)[1][0])
+    for ax in axes:
+        box = ax.get_position()
+        ax.yaxis.set_label_coords(-_TICKS[0] / (width * box.width), 0.5)
+        ax.xaxis.set_label_coords(0.5, -_TICKS[1] / (height * box.height))
+    return axes
+
+
+def entitle(ax: Axes, title: str, **options: Any) -> None:
+    """Set a title at a fixed height, which saves Matplotlib a search for free space."""
+    ax.set_title(title, y=1.0, **options)
+
+
 def check_axes(axes: list[Axes] | None, n_axes: int) -> None:
-    """Raise unless these are as many axes as there is to draw, or none are given."""
+    """Raise unless there are as many axes as there is to draw, or none were passed."""
     if axes is None:
         return
     _validate_type(axes, (list, tuple, np.ndarray), "axes", "a list of Axes")
@@ -97,22 +136,22 @@ def _turns(result: Cleaned, part: KindResult) -> NDArray[np.float64]:
 def cut(
     result: Cleaned, data: NDArray[np.float64], part: KindResult
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the times and the windows round events that lie inside the recording, in µV."""
+    """Return times and windows around the events that lie inside the recording, in µV."""
     raw = result._filtered
     sfreq = raw.info["sfreq"]
-    half = int(_HALF * sfreq)
+    half = int(HALF * sfreq)
     padded = np.pad(1e6 * data, half, constant_values=np.nan)
     samples = part.benefit.samples - raw.first_samp
     windows = np.array([padded[k : k + 2 * half + 1] for k in samples])
     windows *= _turns(result, part)[:, np.newaxis]
     keep = np.isfinite(windows).all(axis=1)
     times = np.arange(-half, half + 1) / sfreq
-    # Where the edges cut all of them, gaps in the lines are better than no lines.
+    # If the edges cut all windows, lines with gaps are better than none.
     return times, windows[keep] if keep.any() else windows
 
 
 def bare(ax: Axes) -> None:
-    """Take away the lines of the frame that say nothing."""
+    """Hide the upper and the right spine."""
     ax.spines[["top", "right"]].set_visible(False)
 
 

@@ -1,4 +1,4 @@
-"""What a result says of each component and each kind of artifact, for tables and figures alike."""
+"""What a result says about each component and kind of artifact, for tables and figures."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Glance:
 
 
 def glances(result: Cleaned) -> list[Glance]:
-    """Return what is known of every component, in their order."""
+    """Return what is known about each component, in order."""
     index = None if result.stability is None else result.stability.index
     removed_as = {k: one.kind for one in result.kinds.values() for k in one.components}
     shown = []

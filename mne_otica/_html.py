@@ -1,6 +1,6 @@
-"""A result as HTML for notebooks and reports: it fits a phone, in the colours of its surroundings.
+"""A result as HTML for notebooks and reports, readable on a phone and in dark mode.
 
-Styles are those of the class ``otica``, so nothing else on a page is touched.
+Styles are those of the class ``otica``, so that the rest of the page is not affected.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from html import escape
 
 import matplotlib
 import numpy as np
-from matplotlib.image import imsave
 from numpy.typing import NDArray
+from PIL import Image
 
 from mne_otica._cleaned import Cleaned
 from mne_otica._drawing import info_of
@@ -74,7 +74,7 @@ def summary(result: Cleaned) -> str:
 
 
 def candidates(result: Cleaned) -> str:
-    """Return the table of the components that came into question."""
+    """Return the table of candidate components."""
     return _box(_candidates(result))
 
 
@@ -133,7 +133,7 @@ def _figures(result: Cleaned) -> str:
 
 
 def _candidates(result: Cleaned) -> str:
-    """Return the components that came into question, most probable first, reasons folded."""
+    """Return the candidate components, most probable first, with the reasons folded."""
     likely = sorted(glances(result), key=lambda one: (not one.removed, -one.probability))
     named = [one for one in likely if one.removed or one.answer != "no"]
     others = [one for one in likely if one not in named and one.reason]
@@ -210,5 +210,5 @@ def _png(image: NDArray[np.float64]) -> str:
     """Return values from -1 to 1 in MNE's colours of maps, as the address of a picture."""
     colours = matplotlib.colormaps["RdBu_r"]((image + 1) / 2, bytes=True)
     file = io.BytesIO()
-    imsave(file, np.ascontiguousarray(colours[..., :3]), format="png")
+    Image.fromarray(colours[..., :3].copy()).save(file, format="png")
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"

@@ -15,7 +15,7 @@ OVER_CLEANED = 0.3  # share of the signal away from blinks; more is a component 
 
 @dataclass(frozen=True, eq=False)
 class RMSReduction:
-    """How much of the signal in the windows round blinks went.
+    """How much of the signal in the windows around blinks was removed.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class RMSReduction:
 
 @dataclass(frozen=True, eq=False)
 class Preservation:
-    """What cleaning took out where there was no blink.
+    """How much of the signal away from blinks was removed.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Where channels are: as the recording says, where their names belong, or not known."""
+"""Positions of channels: those of the recording, those of the 10-05 system, or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fits of the same recording again and again: other seconds of it, other starts.
+"""Refits of a recording on other samples and from other starts.
 
 Everything happens in the space of the principal components that the ICA was given, made white by
 the covariance of the recording. There the correlation of two components over the whole

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import mne
 import numpy as np
 from matplotlib.patches import Circle
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy.interpolate import RBFInterpolator
 
@@ -49,7 +50,7 @@ def plot_map(
         show=False,
     )
     clip_to_head(ax, image, contours)
-    ax.figure.colorbar(image, ax=ax, shrink=0.7, label=label)
+    ax.figure.colorbar(image, ax=ax, shrink=0.7, label=label, ticks=MaxNLocator(2))
     if places.source == "standard":
         small = dict(fontsize="x-small", color="0.4", ha="center", va="top")
         ax.text(0, -1.08, STANDARD, **small)

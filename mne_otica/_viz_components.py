@@ -10,7 +10,16 @@ import numpy as np
 from mne_otica._checks import _validate_type
 from mne_otica._cleaned import Cleaned
 from mne_otica._docs import fill_doc
-from mne_otica._drawing import EVENT, bare, check_axes, course, finish, info_of
+from mne_otica._drawing import (
+    EVENT,
+    axes_in_a_row,
+    bare,
+    check_axes,
+    course,
+    entitle,
+    finish,
+    info_of,
+)
 from mne_otica._glance import Glance, glances
 from mne_otica._topomap import STANDARD, SmallMaps, clip_to_head, plot_map, small_maps
 
@@ -122,13 +131,13 @@ def plot_component(
     component = checked_component(result, component)
     check_axes(axes, 2)
     if axes is None:
-        _, axes = plt.subplots(1, 2, figsize=(10, 2.8), width_ratios=[1, 4], layout="constrained")
+        axes = axes_in_a_row(2, (10, 2.8), gap=1.3, width_ratios=[1, 3.5])
     raw, source = result._filtered, course(result, component)
     weights = result.ica.get_components()[:, component]
     most = np.abs(weights).max()
     info = info_of(result, result.ica.ch_names)
     plot_map(axes[0], weights / most, info, "weight", (-1, 1), "RdBu_r")
-    axes[0].set_title(result.ica._ica_names[component])
+    entitle(axes[0], result.ica._ica_names[component])
     axes[1].plot(raw.times, source, color="k", linewidth=0.6)
     low = source.min() - 0.08 * np.ptp(source)
     at = (result.blinks.events[:, 0] - raw.first_samp) / raw.info["sfreq"]
@@ -138,8 +147,8 @@ def plot_component(
         xlabel="Time (s)",
         ylabel="Component (a.u.)",
         xlim=raw.times[[0, -1]],
-        title=glances(result)[component].told + ticks,
     )
+    entitle(axes[1], glances(result)[component].told + ticks)
     bare(axes[1])
     return finish(axes[0], show)
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.collections import LineCollection
 
 from mne_otica._checks import _check_option, _validate_number, _validate_type
 from mne_otica._cleaned import Cleaned
 from mne_otica._docs import fill_doc
 from mne_otica._drawing import (
     EVENT,
+    HALF,
+    axes_in_a_row,
     bare,
     before_and_after,
     check_axes,
     checked_part,
     course,
     cut,
+    entitle,
     event_times,
     finish,
 )
@@ -74,19 +77,17 @@ def plot_events(
     check_axes(axes, len(names))
     if axes is None:
         # MNE's report shears figures whose width is no whole number of pixels.
-        grid = dict(sharey=True, layout="constrained", squeeze=False)
-        _, axes = plt.subplots(1, len(names), figsize=(10, 3), **grid)
-        axes = list(axes[0])
+        axes = axes_in_a_row(len(names), (10, 3), sharey=True)
     for name, ax in zip(names, axes, strict=True):
         for data, style, label in before_and_after(result, name):
             times, windows = cut(result, data, part)
-            ax.plot(times, windows[:_MOST_LINES].T, **(style | dict(linewidth=0.5, alpha=0.4)))
+            lines = [np.c_[times, window] for window in windows[:_MOST_LINES]]
+            ax.add_collection(LineCollection(lines, **(style | dict(linewidth=0.5, alpha=0.4))))
             ax.plot(times, windows.mean(axis=0), label=label, **(style | dict(linewidth=2.5)))
         ax.axvspan(-0.25, 0.25, color="0.93", zorder=0)
         went = benefit.average_per_channel[benefit.ch_names.index(name)]
-        ax.set(title=f"{name}: {went:.0%} of the average went")
-        ax.set_xlabel(f"Time from {part.kind} (s)")
-        bare(ax)
+        entitle(ax, f"{name}: {went:.0%} of the average went")
+        _label_windows(ax, part)
     axes[0].set_ylabel("EEG (µV)")
     axes[0].legend(frameon=False, loc="best")
     return finish(axes[0], show)
@@ -113,13 +114,13 @@ def plot_removal(
     Returns
     -------
     figure : instance of Figure
-        The course of the first component of that kind round an event of median size, and its
+        The time course of the first component of that kind around an event of median size, and its
         average over events, with the part taken out and the part that stayed.
     """
     part = checked_part(result, kind, by_events=True)
     check_axes(axes, 2)
     if axes is None:
-        _, axes = plt.subplots(1, 2, figsize=(10, 3), sharey=True, layout="constrained")
+        axes = axes_in_a_row(2, (10, 3), sharey=True)
     component = (part.components or result.ica.exclude)[0]  # a person may have chosen others
     whole, taken = course(result, component), result._taken[result.ica.exclude.index(component)]
     pieces = {"component": whole, "taken out": taken, "stayed": whole - taken}
@@ -131,11 +132,11 @@ def plot_removal(
     for name, style in _PARTS.items():
         axes[0].plot(times, windows[name][median], label=name, **style)
         axes[1].plot(times, np.nanmean(windows[name], axis=0), **style)
-    axes[0].set(title=f"One {part.kind}", ylabel=f"{result.ica._ica_names[component]} (a.u.)")
-    axes[1].set(title=f"Average of {len(heights)}")
+    entitle(axes[0], f"One {part.kind}")
+    entitle(axes[1], f"Average of {len(heights)}")
+    axes[0].set_ylabel(f"{result.ica._ica_names[component]} (a.u.)")
     for ax in axes:
-        ax.set_xlabel(f"Time from {part.kind} (s)")
-        bare(ax)
+        _label_windows(ax, part)
     axes[0].legend(frameon=False, loc="best")
     return finish(axes[0], show)
 
@@ -158,8 +159,8 @@ def plot_traces(
     ch_name : str | None
         The channel; None takes the one that saw most of the artifacts.
     start : float | None
-        Where to begin, in seconds from the start of the recording; None takes the seconds in
-        which most happens.
+        Where to begin, in seconds from the start of the recording; None takes the window with
+        the most events.
     duration : float
         How many seconds to draw.
     %(ax)s
@@ -179,7 +180,7 @@ def plot_traces(
     _validate_number(start, "start", at_least=0)
     check_axes(None if ax is None else [ax], 1)
     if ax is None:
-        _, ax = plt.subplots(figsize=(10, 2.8), layout="constrained")
+        (ax,) = axes_in_a_row(1, (10, 2.8))
     shown = (raw.times >= start) & (raw.times <= start + duration)
     for data, style, label in before_and_after(result, ch_name):
         ax.plot(raw.times[shown], 1e6 * data[shown], label=label, **(style | dict(linewidth=1.0)))
@@ -190,10 +191,19 @@ def plot_traces(
         style = EVENT | dict(color=f"C{3 + k}", label=part.kind)
         ax.plot(times, np.full(len(times), low), **style)
     ax.set(xlabel="Time (s)", ylabel="EEG (µV)", xlim=(start, start + duration))
-    ax.set_title(ch_name, loc="left")
+    entitle(ax, ch_name, loc="left")
     ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=6)
+    ax.locator_params(axis="y", nbins=5)
     bare(ax)
     return finish(ax, show)
+
+
+def _label_windows(ax: Axes, part: KindResult) -> None:
+    """Label axes that show windows around events."""
+    ax.set_xticks([-HALF, 0, HALF])
+    ax.set_xlabel(f"Time from {part.kind} (s)")
+    ax.locator_params(axis="y", nbins=5)
+    bare(ax)
 
 
 def _at_events(result: Cleaned) -> list[KindResult]:

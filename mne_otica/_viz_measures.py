@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import matplotlib.pyplot as plt
 import numpy as np
-from mne.viz.utils import plt_show
 from numpy.typing import NDArray
 
 from mne_otica import evaluation
 from mne_otica._cleaned import Cleaned
 from mne_otica._docs import fill_doc
-from mne_otica._drawing import AFTER, BEFORE, bare, check_axes, checked_part, finish, info_of
+from mne_otica._drawing import (
+    AFTER,
+    BEFORE,
+    axes_in_a_row,
+    bare,
+    check_axes,
+    checked_part,
+    entitle,
+    finish,
+    info_of,
+)
 from mne_otica._found import PLURALS
 from mne_otica._topomap import plot_map
 
@@ -20,12 +28,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_TWO_LINES = 0.6  # inches above axes with a title of two lines
+_AROUND_MAPS = dict(top=_TWO_LINES, right=0.5, bottom=0.15)  # inches; at the right for a colour bar
+
 
 @fill_doc
 def plot_reduction(
     result: Cleaned, *, kind: str | None = None, ax: Axes | None = None, show: bool = True
 ) -> Figure:
-    """Draw how much of the signal round artifacts went, per channel.
+    """Draw how much of the signal around artifacts was removed, per channel.
 
     Parameters
     ----------
@@ -67,7 +78,7 @@ def plot_harm(
     shares = 100 * np.nan_to_num(part.harm.taken_out_per_channel)
     where = f"away from {PLURALS[part.kind]}" if part.benefit is not None else "altogether"
     title = f"Harm: taken out {where}\n{part.harm.taken_out:.1%}"
-    most = max(10.0, shares.max())
+    most = 10.0 * max(1, np.ceil(shares.max() / 10))
     return _plot_channels(result, shares, part.harm.ch_names, title, most, "Purples", ax, show)
 
 
@@ -84,9 +95,9 @@ def _plot_channels(
     """Draw percentages of channels."""
     check_axes(None if ax is None else [ax], 1)
     if ax is None:
-        _, ax = plt.subplots(figsize=(4, 3.4), layout="constrained")
+        (ax,) = axes_in_a_row(1, (4, 3), **_AROUND_MAPS)
     plot_map(ax, shares, info_of(result, ch_names), "%", (0, most), cmap)
-    ax.set_title(title, fontsize="medium")
+    entitle(ax, title, fontsize="medium")
     return finish(ax, show)
 
 
@@ -111,7 +122,7 @@ def plot_band_power(
     harm = checked_part(result, kind).harm
     check_axes(None if ax is None else [ax], 1)
     if ax is None:
-        _, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+        (ax,) = axes_in_a_row(1, (6, 3.4), top=_TWO_LINES)
     shown = (harm.freqs >= 1) & (harm.freqs <= evaluation.BANDS["gamma"][1])
     for power, style, label in (
         (harm.power_before, BEFORE, "before"),
@@ -123,7 +134,7 @@ def plot_band_power(
         ax.text(
             np.sqrt(low * high),
             1.0,
-            f"{name}\n{harm.band_power[name]:+.1%}",
+            f"{name}\n{harm.band_power[name]:+z.1%}",
             ha="center",
             va="bottom",
             fontsize="small",
@@ -132,6 +143,7 @@ def plot_band_power(
     ax.set_xscale("log")
     ax.set_xticks([1, 4, 8, 13, 30, 45], ["1", "4", "8", "13", "30", "45"])
     ax.minorticks_off()
+    ax.yaxis.set_major_formatter("{x:g}")
     ax.set(xlabel="Frequency (Hz)", ylabel="Power (µV²/Hz)")
     bare(ax)
     ax.legend(frameon=False, loc="lower left")
@@ -155,10 +167,7 @@ def plot_benefit_and_harm(result: Cleaned, *, kind: str | None = None, show: boo
     """
     part = checked_part(result, kind)
     by_events = part.benefit is not None
-    figure, axes = plt.subplots(1, 2 if by_events else 1, figsize=(8, 3.4), squeeze=False)
-    figure.set_layout_engine("constrained")
+    axes = axes_in_a_row(2 if by_events else 1, (8, 3), gap=0.8, **_AROUND_MAPS)
     if by_events:
-        plot_reduction(result, kind=part.kind, ax=axes[0, 0], show=False)
-    plot_harm(result, kind=part.kind, ax=axes[0, -1], show=False)
-    plt_show(show)
-    return figure
+        plot_reduction(result, kind=part.kind, ax=axes[0], show=False)
+    return plot_harm(result, kind=part.kind, ax=axes[-1], show=show)

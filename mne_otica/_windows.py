@@ -112,7 +112,7 @@ def event_samples(events: ArrayLike, first_samp: int, n_times: int) -> NDArray[n
 
 
 def window_bounds(tmin: float, tmax: float, sfreq: float) -> tuple[int, int]:
-    """Return the window round an event in samples, its end excluded."""
+    """Return the window around an event in samples, its end excluded."""
     _validate_number(tmin, "tmin")
     _validate_number(tmax, "tmax")
     start, stop = (int(round(limit * sfreq)) for limit in (tmin, tmax))

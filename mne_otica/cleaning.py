@@ -1,10 +1,11 @@
-"""Remove artifacts from a recording, and know what that did."""
+"""Remove artifacts from a recording, and measure benefit and harm."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -410,7 +411,10 @@ def _seed(random_state: RandomState) -> int | str | None:
     return type(random_state).__name__
 
 
+_version = cache(version)  # which reads a file
+
+
 def versions() -> dict[str, str]:
     """Return the versions of what the result depends on."""
     found = {"python": platform.python_version(), "mne_otica": __version__}
-    return found | {name: version(name) for name in ("mne", "numpy", "scipy")}
+    return found | {name: _version(name) for name in ("mne", "numpy", "scipy")}

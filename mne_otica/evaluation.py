@@ -1,4 +1,4 @@
-"""How much of the blinks went, and what was taken out where there were none."""
+"""Benefit and harm: how much of the blinks was removed, and how much of the signal elsewhere."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def rms_reduction(
     random_state: RandomState = None,
     verbose: bool | str | int | None = None,
 ) -> RMSReduction:
-    """Measure how much of the signal round blinks went.
+    """Measure how much of the signal around blinks was removed.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def rms_reduction(
     events : array-like, shape (n_events, 3)
         MNE events at the blinks, for instance of :func:`mne_otica.find_blink_events`.
     tmin, tmax : float
-        The window round each event, in seconds. Windows that the edges of the recording
+        The window around each event, in seconds. Windows that the edges of the recording
         cut are left out and counted.
     %(picks_eeg)s
     normalize : "zscore" | None
@@ -137,7 +137,7 @@ def benefit_of(
 ) -> RMSReduction:
     """Measure the benefit on arrays; see `rms_reduction`.
 
-    ``signs`` of events that go either way are 1 or -1, so that their average is not nothing.
+    ``signs`` of events that go either way are 1 or -1, so that they do not cancel in the average.
     """
     rng = as_generator(None) if rng is None else rng
     bounds = window_bounds(*limits, pair.sfreq)
@@ -195,7 +195,7 @@ def _average_reduction(
     blink_size: NDArray[np.float64],
     signs: NDArray[np.float64],
 ) -> dict[str, Any]:
-    """Return how much of the average over events went, measured from the baseline before it."""
+    """Return the reduction of the average over events, relative to the baseline before it."""
     start = max(bounds[0] - int(_BASELINE * pair.sfreq), -int(used.min()))
     baseline = used[:, np.newaxis] + np.arange(start, max(bounds[0], start + 1))
     levels = [np.nanmean(x[:, baseline], axis=2).T for x in (pair.before, pair.after)]
@@ -239,7 +239,7 @@ def preservation(
     reject_by_annotation: bool = True,
     verbose: bool | str | int | None = None,
 ) -> Preservation:
-    """Measure what cleaning took out where there was no blink.
+    """Measure how much of the signal away from blinks was removed.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def preservation(
         MNE events at the blinks. All samples that are a second or more away from their
         windows count, or nearer ones where blinks are so frequent that few are left.
     tmin, tmax : float
-        The window round each event, in seconds.
+        The window around each event, in seconds.
     %(picks_eeg)s
     %(reject_spans)s
     %(verbose)s
@@ -325,7 +325,7 @@ def harm_of(
 
 
 def verdict(benefit: RMSReduction, harm: Preservation) -> str:
-    """Say in one line what went and what it cost.
+    """Summarise benefit and harm in one line.
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ def verdict(benefit: RMSReduction, harm: Preservation) -> str:
 
 
 def _line(benefit: RMSReduction, harm: Preservation, event: str) -> str:
-    """Return what went at events and away from them, as part of a sentence."""
+    """Return benefit and harm as part of a sentence."""
     line = (
         f"{100 * benefit.average:.0f} % of the average {event} at the "
         f"{len(benefit.most_affected())} channels that see it most, and "
@@ -360,7 +360,7 @@ def _line(benefit: RMSReduction, harm: Preservation, event: str) -> str:
 
 
 def kind_line(result: KindResult) -> str:
-    """Say in one line what went of one kind and what it cost; nothing where nothing went."""
+    """Summarise benefit and harm of one kind in one line; empty if nothing was removed."""
     names = {k: f"ICA{k:03d}" for k in result.components}
     left_in = ", ".join(names[k] for k in result.left_in)
     if left_in and len(result.left_in) == len(names):

@@ -29,8 +29,8 @@ def amari_index(W: ArrayLike, A: ArrayLike) -> float:
     With :math:`P = W A`, the index is the mean over rows and columns of the sum of
     absolute entries relative to the largest, less one:
 
-    .. math:: E = \frac{1}{2d} \sum_i \Big(\sum_j \frac{|p_{ij}|}{\max_k |p_{ik}|} - 1\Big)
-              + \frac{1}{2d} \sum_j \Big(\sum_i \frac{|p_{ij}|}{\max_k |p_{kj}|} - 1\Big)
+    .. math:: E = \frac{1}{2d} \sum_i \left(\sum_j \frac{|p_{ij}|}{\max_k |p_{ik}|} - 1\right)
+              + \frac{1}{2d} \sum_j \left(\sum_i \frac{|p_{ij}|}{\max_k |p_{kj}|} - 1\right)
     """
     W, A = _validate_matrix(W, "W"), _validate_matrix(A, "A")
     if W.shape != A.shape[::-1]:

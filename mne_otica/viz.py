@@ -43,7 +43,7 @@ __all__ = [
 
 @fill_doc
 def plot_cleaned(result: Cleaned, *, show: bool = True) -> Figure:
-    """Draw all about the removal on one page; only the component if nothing was removed.
+    """Draw a summary of the removal on one page; only the component if nothing was removed.
 
     Parameters
     ----------

@@ -140,7 +140,7 @@ def test_what_has_no_events_is_drawn_by_its_spectrum():
 def test_spectrum_names_the_change_of_each_band(cleaned):
     ax = viz.plot_band_power(cleaned, show=False).axes[0]
     words = [text.get_text() for text in ax.texts]
-    assert words == [f"{name}\n{v:+.1%}" for name, v in cleaned.harm.band_power.items()]
+    assert words == [f"{name}\n{v:+z.1%}" for name, v in cleaned.harm.band_power.items()]
 
 
 def test_one_page(cleaned, untouched, nowhere):

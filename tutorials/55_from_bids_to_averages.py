@@ -135,7 +135,7 @@ axes[0, 0].legend(frameon=False)
 plt.show()
 
 # %%
-# With blinks, the average over targets is off by almost 20 µV at Fz: an effect that does not exist.
+# With blinks, the average over targets is off by 19 µV at Fz: an effect that does not exist.
 # In the cleaned recordings it is off by less than 1 µV there.
 
 

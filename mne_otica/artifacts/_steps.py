@@ -48,7 +48,11 @@ def steps(prepared: Prepared) -> list[Steps]:
     changes, later = (
         _change(levels, max(1, int((gap + _LEVEL / 2) * sfreq))) for gap in (_GAP, _LATER)
     )
-    return [_describe(prepared, k, changes[k], later[k]) for k in range(len(changes))]
+    lopsided = np.abs(skew(prepared.band[:, prepared.good], axis=1))
+    return [
+        _describe(prepared, k, changes[k], later[k], float(lopsided[k]))
+        for k in range(len(changes))
+    ]
 
 
 def _change(levels: NDArray[np.float64], away: int) -> NDArray[np.float64]:
@@ -62,6 +66,7 @@ def _describe(
     index: int,
     change: NDArray[np.float64],
     later: NDArray[np.float64],
+    lopsided: float,
 ) -> Steps:
     good, sfreq = prepared.good, prepared.sfreq
     # A change of levels is smooth: some of its samples tell its scale.
@@ -72,7 +77,6 @@ def _describe(
     reach = 2 * int(_APART * sfreq) + 1
     is_peak = (size == maximum_filter1d(size, reach)) & (size > LARGE * scale) & good
     peaks = np.flatnonzero(is_peak)
-    lopsided = float(abs(skew(prepared.band[index][good])))
     if not len(peaks):
         return Steps(peaks, lopsided=lopsided)
     n_up = int((change[peaks] > 0).sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import re
 import time
@@ -248,7 +249,7 @@ class UnitStages(UnitState):
 
     def _follow_table(self, ica: ICA, path: Path) -> None:
         """Make the file of the ICA and the reasons in the table agree with an edited status."""
-        sidecar = self.sidecar("find")
+        sidecar = copy.deepcopy(self.sidecar("find"))
         rows = read_table(self.table, ica.n_components_)
         text = reworded(self.table, rows, sidecar["Results"]["components"])
         with files.staged(self.out, path.parent) as scratch:

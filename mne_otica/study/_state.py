@@ -49,6 +49,8 @@ class UnitState:
         self.unit, self.out, self.options = unit, out, options
         self.notes = files.Notes(out, unit.name.label)
         self._sources: dict[str, str] | None = None
+        # Sidecars as they were read, with the state of their files
+        self._sidecars: dict[Path, tuple[tuple[int, ...], dict[str, Any]]] = {}
 
     # What is where
 
@@ -68,7 +70,15 @@ class UnitState:
 
     def sidecar(self, stage: str, recording: Recording | None = None) -> dict[str, Any]:
         """Return the content of the sidecar of a stage, empty if there is none as it was."""
-        return files.unsealed(files.read_json(self.path(stage, ".json", recording)))
+        path = self.path(stage, ".json", recording)
+        try:
+            stat = path.stat()
+        except OSError:
+            return {}
+        state = stat.st_ino, stat.st_size, stat.st_mtime_ns
+        if self._sidecars.get(path, ((),))[0] != state:
+            self._sidecars[path] = state, files.unsealed(files.read_json(path))
+        return self._sidecars[path][1]
 
     def source_hashes(self) -> dict[str, str]:
         """Return the hash of every file of every recording, by the name it has in sidecars."""
