@@ -39,7 +39,7 @@ from mne_otica.artifacts._signals import filtered
 from mne_otica.simulation import simulate_raw
 from mne_otica.simulation._sources import Head
 
-STREAM = 1603  # of random numbers; that of the training is another
+STREAM = 1605  # of random numbers; those of the training and of the choices are others
 # Figures of the spectrum of a tense muscle and of the brain, as simulated recordings have them.
 MUSCLE = dict(slope=0.3, high=0.5, excess=1.5, unsteadiness=0.5, alpha=0.0, low=0.3)
 MUSCLE |= dict(loud_slope=0.4, loud_excess=2.0)
