@@ -42,9 +42,9 @@ from mne_otica.simulation._sources import Head
 STREAM = 1605  # of random numbers; those of the training and of the choices are others
 # Figures of the spectrum of a tense muscle and of the brain, as simulated recordings have them.
 MUSCLE = dict(slope=0.3, high=0.5, excess=1.5, unsteadiness=0.5, alpha=0.0, low=0.3)
-MUSCLE |= dict(loud_slope=0.4, loud_excess=2.0)
+MUSCLE |= dict(loud_slope=0.4, loud_excess=2.0, loud_high=0.8, burst=0.6)
 BRAIN = dict(slope=-1.5, high=-1.5, excess=0.0, unsteadiness=0.15, alpha=0.5, low=0.7)
-BRAIN |= dict(loud_slope=-1.3, loud_excess=0.3)
+BRAIN |= dict(loud_slope=-1.3, loud_excess=0.3, loud_high=-1.0, burst=0.3)
 BAND = (1.0, 40.0)  # Hz in which errors are measured
 EDGES = (ABSENT, 0.25, HELD, 1.0, 2.0, np.inf)  # of visibility
 
