@@ -146,15 +146,14 @@ class Curves:
         for name, feature in self.kind.features.items():
             at = np.array([x for x, _ in feature.points])
             block = np.zeros((len(rows), len(at) + 1))
-            for i, row in enumerate(rows):
-                if name not in row["figures"]:
-                    continue
-                value = row["figures"][name]
-                if value is None:
-                    block[i, -1] = 1
-                else:
-                    # What linear interpolation gives to each knot.
-                    block[i, :-1] = [np.interp(value, at, unit) for unit in np.eye(len(at))]
+            there = np.array([name in row["figures"] for row in rows])
+            # None, where the figure is not known, becomes NaN.
+            values = np.array([row["figures"].get(name) for row in rows], dtype=float)
+            known = np.isfinite(values)
+            block[there & ~known, -1] = 1
+            for k, unit in enumerate(np.eye(len(at))):
+                # What linear interpolation gives to each knot.
+                block[known, k] = np.interp(values[known], at, unit)
             blocks.append(block)
         return np.hstack(blocks)
 
