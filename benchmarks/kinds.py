@@ -1,7 +1,7 @@
 """Which components hold which artifacts? Simulated recordings with known truth, and real ones.
 
 ``python -m benchmarks.kinds`` judges 300 simulated recordings whose seeds the curves have not
-seen; ``--removal`` removes what was found from the same recordings, and compares with the truth;
+seen; ``--removal`` removes what was found from other recordings, and compares with the truth;
 ``--keep FILE`` keeps each answer, so that a run that was interrupted goes on where it was.
 ``--real FOLDER`` judges the real recordings, their EOG, ECG and EMG channels hidden, beside
 ICLabel and MNE's own finders; FOLDER is that of ``benchmarks.train``, and no recording is judged by
@@ -40,6 +40,7 @@ from mne_otica.simulation import simulate_raw
 from mne_otica.simulation._sources import Head
 
 STREAM = 1605  # of random numbers; those of the training and of the choices are others
+REMOVAL_STREAM = 1610  # of the recordings that removal is judged on, by which nothing was chosen
 # Figures of the spectrum of a tense muscle and of the brain, as simulated recordings have them.
 MUSCLE = dict(slope=0.3, high=0.5, excess=1.5, unsteadiness=0.5, alpha=0.0, low=0.3)
 MUSCLE |= dict(loud_slope=0.4, loud_excess=2.0, loud_high=0.8, burst=0.6)
@@ -101,14 +102,16 @@ def removal_errors(case: Case, scores: ArtifactScores, kind: str) -> Iterator[di
     yield dict(recording=case.name, kind=kind, there=bool(part.any()), **errors)
 
 
-def of_all(measure: Callable[[Case], list[dict]], seeds: range, keep: Path | None) -> list[dict]:
+def of_all(
+    measure: Callable[[Case], list[dict]], stream: int, seeds: range, keep: Path | None
+) -> list[dict]:
     """Measure those recordings that are not kept yet, and return what there is of all."""
     known = {}
     if keep is not None and keep.exists():
         known = {one["seed"]: one["measured"] for one in map(json.loads, keep.open())}
     for seed in seeds:
         if seed not in known:
-            known[seed] = measure(simulated(seed, STREAM))
+            known[seed] = measure(simulated(seed, stream))
             if keep is not None:
                 with keep.open("a") as file:
                     file.write(json.dumps(dict(seed=seed, measured=known[seed])) + "\n")
@@ -356,11 +359,11 @@ def main() -> None:
         elif args.time:
             show("Time of the search for artifacts", time_report(), args.write)
         elif args.removal:
-            errors = of_all(removed, seeds, args.keep)
+            errors = of_all(removed, REMOVAL_STREAM, seeds, args.keep)
             title = "Kinds of artifacts, removal from simulated recordings"
             show(title, removal_report(errors), args.write)
         else:
-            rows = of_all(judged, seeds, args.keep)
+            rows = of_all(judged, STREAM, seeds, args.keep)
             title = "Kinds of artifacts, simulated recordings"
             show(title, simulated_report(rows), args.write)
 
