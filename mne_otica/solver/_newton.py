@@ -64,7 +64,7 @@ MIDDLE_FACTOR = 4
 MIDDLE_FROM = 2
 # What is polished later, on all samples and components, need not be found exactly.
 SCOUT_TOL_FACTOR = 10
-REFINED_TOL_FACTOR = 3
+REFINED_TOL_FACTOR = 10
 SEARCH_TOL_FACTOR = 3
 
 

@@ -1,5 +1,7 @@
 """The function that the quasi-Newton solver minimises, and its derivatives."""
 
+import threading
+from collections import deque
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,9 +13,9 @@ from mne_otica.solver._threads import in_threads
 from mne_otica.solver.transport import bin_counts, bin_index, targets_and_slopes
 
 N_BLOCKS = 16  # in which a recording is judged by itself
-# Columns are handled in pieces that stay in the cache, an even number of them for two cores. They
-# do not depend on the number of threads, and neither do sums over them, to the last bit.
-CHUNK_BYTES = 2 * 2**20
+# Columns are handled in pieces, an even number of them for two cores. They do not depend on the
+# number of threads, and neither do sums over them, to the last bit.
+CHUNK_BYTES = 8 * 2**20
 MIN_CHUNK = 8192  # samples: fewer would not be worth the bins that are filled
 MIN_THREADED = 2**16  # numbers: with fewer, threads would cost more than they gain
 
@@ -67,11 +69,13 @@ class Objective:
         self.n_evaluations += 1
         W = W.astype(np.float32)
 
-        def count(chunk: slice) -> NDArray[np.int64]:
+        def unmix(chunk: slice) -> None:
             Y = np.matmul(W, self.X[:, chunk], out=self._Y[:, chunk])
-            return bin_counts(bin_index(Y, out=self._index[:, chunk]))
+            bin_index(Y, work=_work(Y.shape), out=self._index[:, chunk])
 
-        return sum(in_threads(count, self._chunks))
+        deque(in_threads(unmix, self._chunks), maxlen=0)
+        # In one thread: NumPy counts without letting go of the interpreter.
+        return bin_counts(self._index)
 
     def block_counts(self) -> NDArray[np.int64]:
         """Count successive blocks of samples of the components that were counted last.
@@ -99,15 +103,27 @@ class Objective:
         """
 
         def moments(chunk: slice) -> NDArray[np.float32]:
-            mapped = np.empty(self._Y[:, chunk].shape, dtype=np.float32)
+            Y = self._Y[:, chunk]
+            mapped = _work(Y.shape)
             for row, index in enumerate(self._index[:, chunk]):
                 np.take(tables[row], index, out=mapped[row], mode="clip")
-            return mapped @ self._Y[:, chunk].T
+            return mapped @ Y.T
 
         total = np.zeros((len(self.X), len(self.X)))
         for part in in_threads(moments, self._chunks):
             total += part
         return total / self.X.shape[1]
+
+
+_of_thread = threading.local()
+
+
+def _work(shape: tuple[int, int]) -> NDArray[np.float32]:
+    """Return an array of this thread, to be used until it asks for the next."""
+    size = shape[0] * shape[1]
+    if size > getattr(_of_thread, "size", 0):
+        _of_thread.size, _of_thread.array = size, np.empty(size, dtype=np.float32)
+    return _of_thread.array[:size].reshape(shape)
 
 
 def _chunks(n_rows: int, n_samples: int) -> list[slice]:

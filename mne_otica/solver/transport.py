@@ -132,10 +132,9 @@ def bin_index(
     u = np.abs(y, out=work)
     u += KNEE
     np.divide(y, u, out=u)
-    u += 1
-    u *= N_BINS / 2
-    # Rounding can lift a huge sample to the upper edge of the last bin.
-    np.minimum(u, N_BINS - 1, out=u)
+    # Rounding would lift a huge sample to the upper edge of the last bin: end a little below.
+    u *= (N_BINS / 2) * (1 - 2**-21)
+    u += N_BINS / 2
     if out is None:
         out = np.empty(y.shape, dtype=np.uint16)
     out[...] = u

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from mne_otica import otica, simulation
-from mne_otica.solver._threads import in_threads, n_threads
+from mne_otica.solver._threads import in_threads, n_threads, one_blas_thread
 
 
 def test_environment_limits_the_threads(monkeypatch):
@@ -28,6 +28,37 @@ def test_errors_are_raised(monkeypatch):
     monkeypatch.setattr("mne_otica.solver._threads.n_threads", lambda: 2)
     with pytest.raises(ZeroDivisionError):
         list(in_threads(lambda x: 1 / x, [1, 0]))
+
+
+def blas_threads():
+    controller = pytest.importorskip("threadpoolctl").ThreadpoolController()
+    return [pool["num_threads"] for pool in controller.select(user_api="blas").info()]
+
+
+def test_blas_has_its_threads_back_when_the_last_of_overlapping_fits_ends():
+    before = blas_threads()
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    assert set(blas_threads()) <= {1}
+    first.__exit__(None, None, None)
+    assert set(blas_threads()) <= {1}
+    second.__exit__(None, None, None)
+    assert blas_threads() == before
+
+
+def test_blas_has_its_threads_back_after_an_error():
+    before = blas_threads()
+    with pytest.raises(ValueError, match="max_iter"):
+        otica(np.zeros((2, 100)) + np.arange(100) ** [[1], [2]], max_iter=0)
+    assert blas_threads() == before
+
+
+def test_without_threadpoolctl_there_is_one_thread(monkeypatch):
+    monkeypatch.setattr("mne_otica.solver._threads._blas", lambda: None)
+    monkeypatch.setattr("mne_otica.solver._threads.n_threads", lambda: 2)
+    with one_blas_thread():
+        assert isinstance(in_threads(str, [1, 2]), map)
 
 
 @pytest.mark.parametrize("refine", ["none", "full"])
