@@ -1,8 +1,8 @@
 """Which components hold which artifacts? Simulated recordings with known truth, and real ones.
 
 ``python -m benchmarks.kinds`` judges 300 simulated recordings whose seeds the curves have not
-seen; ``--keep FILE`` keeps each answer, so that a run that was interrupted goes on where it was.
-``--removal`` measures the errors of removal alone, on other recordings.
+seen; ``--removal`` removes what was found from other recordings, and compares with the truth;
+``--keep FILE`` keeps each answer, so that a run that was interrupted goes on where it was.
 ``--real FOLDER`` judges the real recordings, their EOG, ECG and EMG channels hidden, beside
 ICLabel and MNE's own finders; FOLDER is that of ``benchmarks.train``, and no recording is judged by
 curves that were fitted on it. ``--caps`` shows muscle at 16 to 256 channels, ``--time`` how long
@@ -15,7 +15,7 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
@@ -39,13 +39,13 @@ from mne_otica.artifacts._signals import filtered
 from mne_otica.simulation import simulate_raw
 from mne_otica.simulation._sources import Head
 
-STREAM = 1603  # of random numbers; that of the training is another
-REMOVAL_STREAM = 1610  # of the recordings that removal is judged on, by which nothing was chosen
+STREAM = 1605  # of random numbers; those of the training and of the choices are others
+REMOVAL_STREAM = 1611  # of the recordings that removal is judged on, by which nothing was chosen
 # Figures of the spectrum of a tense muscle and of the brain, as simulated recordings have them.
 MUSCLE = dict(slope=0.3, high=0.5, excess=1.5, unsteadiness=0.5, alpha=0.0, low=0.3)
-MUSCLE |= dict(loud_slope=0.4, loud_excess=2.0)
+MUSCLE |= dict(loud_slope=0.4, loud_excess=2.0, loud_high=0.8, burst=0.6)
 BRAIN = dict(slope=-1.5, high=-1.5, excess=0.0, unsteadiness=0.15, alpha=0.5, low=0.7)
-BRAIN |= dict(loud_slope=-1.3, loud_excess=0.3)
+BRAIN |= dict(loud_slope=-1.3, loud_excess=0.3, loud_high=-1.0, burst=0.3)
 BAND = (1.0, 40.0)  # Hz in which errors are measured
 EDGES = (ABSENT, 0.25, HELD, 1.0, 2.0, np.inf)  # of visibility
 
@@ -53,14 +53,9 @@ EDGES = (ABSENT, 0.25, HELD, 1.0, 2.0, np.inf)  # of visibility
 # -- simulated recordings -----------------------------------------------------------------
 
 
-def judged(case: Case) -> dict:
-    """Return probability, answer and truth of each component and kind, and errors of removal."""
+def judged(case: Case) -> list[dict]:
+    """Return probability, answer and truth of each component and kind."""
     _, scores = find_bads_artifacts(case.ica, case.raw)
-    errors = [one for kind in kinds() for one in removal_errors(case, scores, kind)]
-    return dict(rows=_rows(case, scores), errors=errors)
-
-
-def _rows(case: Case, scores: ArtifactScores) -> list[dict]:
     return [
         dict(
             recording=case.name,
@@ -73,6 +68,12 @@ def _rows(case: Case, scores: ArtifactScores) -> list[dict]:
         )
         for row in scores.rows
     ]
+
+
+def removed(case: Case) -> list[dict]:
+    """Return the errors of removal of each kind."""
+    _, scores = find_bads_artifacts(case.ica, case.raw)
+    return [one for kind in kinds() for one in removal_errors(case, scores, kind)]
 
 
 def removal_errors(case: Case, scores: ArtifactScores, kind: str) -> Iterator[dict]:
@@ -101,20 +102,20 @@ def removal_errors(case: Case, scores: ArtifactScores, kind: str) -> Iterator[di
     yield dict(recording=case.name, kind=kind, there=bool(part.any()), **errors)
 
 
-def judge_all(seeds: range, keep: Path | None) -> dict[str, list[dict]]:
-    """Judge those recordings that are not kept yet, and return the rows and errors of all."""
+def of_all(
+    measure: Callable[[Case], list[dict]], stream: int, seeds: range, keep: Path | None
+) -> list[dict]:
+    """Measure those recordings that are not kept yet, and return what there is of all."""
     known = {}
     if keep is not None and keep.exists():
-        known = {one.pop("seed"): one for one in map(json.loads, keep.open())}
+        known = {one["seed"]: one["measured"] for one in map(json.loads, keep.open())}
     for seed in seeds:
         if seed not in known:
-            known[seed] = judged(simulated(seed, STREAM))
+            known[seed] = measure(simulated(seed, stream))
             if keep is not None:
                 with keep.open("a") as file:
-                    file.write(json.dumps(dict(seed=seed, **known[seed])) + "\n")
-    return {
-        what: [one for seed in seeds for one in known[seed][what]] for what in ("rows", "errors")
-    }
+                    file.write(json.dumps(dict(seed=seed, measured=known[seed])) + "\n")
+    return [one for seed in seeds for one in known[seed]]
 
 
 def simulated_report(rows: list[dict]) -> Iterator[str]:
@@ -138,22 +139,6 @@ def simulated_report(rows: list[dict]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|"
     for kind in VISIBLE:
         yield calibration_row(kind, [row for row in rows if row["kind"] == kind])
-
-
-def removal_of_all(seeds: range, keep: Path | None) -> list[dict]:
-    """Return the errors of removal from recordings that removal was not developed on."""
-    known = {}
-    if keep is not None and keep.exists():
-        known = {one["seed"]: one["errors"] for one in map(json.loads, keep.open())}
-    for seed in seeds:
-        if seed not in known:
-            case = simulated(seed, REMOVAL_STREAM)
-            _, scores = find_bads_artifacts(case.ica, case.raw)
-            known[seed] = [one for kind in kinds() for one in removal_errors(case, scores, kind)]
-            if keep is not None:
-                with keep.open("a") as file:
-                    file.write(json.dumps(dict(seed=seed, errors=known[seed])) + "\n")
-    return [one for seed in seeds for one in known[seed]]
 
 
 def removal_report(errors: list[dict]) -> Iterator[str]:
@@ -233,7 +218,7 @@ def calibration_row(kind: str, rows: list[dict]) -> str:
 
 def real_report(folder: Path, n: int) -> Iterator[str]:
     """Yield the table of the real recordings."""
-    rows = train.collect(folder, [*REAL, *range(train.FIRST_SEED, train.FIRST_SEED + n)])
+    rows = train.collect(folder, train.recordings(n))
     yield "| recording | kind | truth | this package | ICLabel | MNE |"
     yield "|---|---|---|---|---|---|"
     for name in REAL:
@@ -354,34 +339,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=300, help="number of simulated recordings")
     parser.add_argument("--first", type=int, default=0, help="the first of them")
+    parser.add_argument("--removal", action="store_true", help="what removal leaves")
     parser.add_argument("--keep", type=Path, help="file that keeps the answers")
     parser.add_argument("--real", type=Path, help="folder of the figures of the training")
     parser.add_argument("--trained", type=int, default=train.N_RECORDINGS, help="recordings there")
-    parser.add_argument("--removal", action="store_true", help="errors of removal alone")
     parser.add_argument("--caps", action="store_true", help="muscle at 16 to 256 channels")
     parser.add_argument("--time", action="store_true", help="how long the search takes")
     parser.add_argument("--write", action="store_true", help="keep the tables in RESULTS.md")
     args = parser.parse_args()
+    seeds = range(args.first, args.first + args.n)
     mne.set_log_level("ERROR")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if args.real:
             lines = real_report(args.real, args.trained)
             show("Kinds of artifacts, real recordings", lines, args.write)
-        elif args.removal:
-            errors = removal_of_all(range(args.first, args.n), args.keep)
-            title = "Kinds of artifacts, removal from simulated recordings"
-            show(title, removal_report(errors), args.write)
         elif args.caps:
             show("Muscle on caps of 16 to 256 channels", caps_report(), args.write)
         elif args.time:
             show("Time of the search for artifacts", time_report(), args.write)
+        elif args.removal:
+            errors = of_all(removed, REMOVAL_STREAM, seeds, args.keep)
+            title = "Kinds of artifacts, removal from simulated recordings"
+            show(title, removal_report(errors), args.write)
         else:
-            found = judge_all(range(args.first, args.n), args.keep)
+            rows = of_all(judged, STREAM, seeds, args.keep)
             title = "Kinds of artifacts, simulated recordings"
-            show(title, simulated_report(found["rows"]), args.write)
-            for line in removal_report(found["errors"]):
-                print(line)
+            show(title, simulated_report(rows), args.write)
 
 
 if __name__ == "__main__":

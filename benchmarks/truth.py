@@ -8,6 +8,7 @@ on, and not to hold it below an eighth. What lies between is neither.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -56,6 +57,22 @@ SOURCES = {
     "chest percussion": (0.1, 30, 300),
     "breathing": (0.15, 20, 200),
 }
+# The same for recordings with few electrodes and hobby amplifiers, whose drift is not filtered.
+FEW_CHANNELS = (4, 6, 8)
+FEW_SOURCES = {
+    "saccade": (0.4, 8, 100),
+    "heartbeat": (0.2, 1, 30),
+    "muscle": (0.5, 10, 100),
+    "tonic muscle": (0.2, 2, 40),
+    "pop": (0.2, 60, 1000),
+    "noisy": (0.3, 10, 150),
+    "drift": (0.3, 40, 600),
+    "alpha": (0.3, 10, 60),
+    "frontal delta": (0.1, 15, 90),
+    "head shaking": (0.15, 30, 300),
+    "breathing": (0.15, 20, 200),
+    "sweat": (0.7, 30, 800),
+}
 
 
 @dataclass(frozen=True)
@@ -87,11 +104,7 @@ def design(seed: int, stream: int) -> dict:
     rng = np.random.default_rng([stream, seed])
     duration = round(float(rng.uniform(60, 90)))
     blinks = rng.random() < 0.6
-    extra = {}
-    for name, (share, least, most) in SOURCES.items():
-        height = 1e-6 * np.exp(rng.uniform(np.log(least), np.log(most)))
-        if rng.random() < share:
-            extra[name] = float(height)
+    extra = _extra(SOURCES, rng)
     sleeps = not blinks and rng.random() < 0.3
     if sleeps:
         extra = {name: v for name, v in extra.items() if name not in ("saccade", "pursuit")}
@@ -123,9 +136,49 @@ def design(seed: int, stream: int) -> dict:
     )
 
 
-def simulated(seed: int, stream: int) -> Case:
+def _extra(
+    sources: dict[str, tuple[float, float, float]], rng: np.random.Generator
+) -> dict[str, float]:
+    """Draw which sources there are, and how high."""
+    extra = {}
+    for name, (share, least, most) in sources.items():
+        height = 1e-6 * np.exp(rng.uniform(np.log(least), np.log(most)))
+        if rng.random() < share:
+            extra[name] = float(height)
+    return extra
+
+
+def few_channels(seed: int, stream: int) -> dict:
+    """Draw the settings of one recording of a hobby amplifier, short and hardly named."""
+    rng = np.random.default_rng([stream, seed, len(FEW_CHANNELS)])
+    duration = round(float(rng.uniform(24, 100)))
+    n_blinks = int(rng.integers(3, duration // 3)) if rng.random() < 0.7 else 0
+    return dict(
+        settings=dict(
+            channels=int(rng.choice(FEW_CHANNELS)),
+            duration=duration,
+            sfreq=float(rng.choice([128, 200, 250])),
+            n_blinks=n_blinks,
+            blink_amplitude=float(np.exp(rng.uniform(np.log(50e-6), np.log(250e-6)))),
+            eye_rotation=float(rng.uniform(0.2, 0.6)) if rng.random() < 0.2 else 0.0,
+            movements=int(rng.integers(1, 4)) if rng.random() < 0.4 else 0,
+            line_freq=50.0 if rng.random() < 0.6 else None,
+            saccades=False,
+            muscle=False,
+            heartbeat=False,
+            extra=_extra(FEW_SOURCES, rng),
+            random_state=int(rng.integers(2**31)),
+        ),
+        low=None,
+        high=None,
+        geometry=str(rng.choice(["positions", "names", "none"], p=[0.15, 0.15, 0.7])),
+        sensors=False,
+    )
+
+
+def simulated(seed: int, stream: int, draw: Callable[[int, int], dict] = design) -> Case:
     """Return one simulated recording with the truth about its components."""
-    drawn = design(seed, stream)
+    drawn = draw(seed, stream)
     sim = simulate_raw(**drawn["settings"])
     raw = sim.raw.copy()
     if drawn["low"] or drawn["high"]:
@@ -137,7 +190,8 @@ def simulated(seed: int, stream: int) -> Case:
         raw.add_channels([_sensors(sim, seed)], force_update_info=True)
     _hide_geometry(raw, ica, drawn["geometry"])
     holds = {kind: _holds(values) for kind, values in visibility.items()}
-    return Case(f"simulation {seed}", raw, ica, holds, visibility, parts)
+    name = f"simulation {seed}" if draw is design else f"simulation {draw.__name__} {seed}"
+    return Case(name, raw, ica, holds, visibility, parts)
 
 
 def _holds(visibility: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -69,6 +69,7 @@ def figures(components: Components, k: int) -> dict[str, float]:
     return course_figures(found, components.prepared.duration) | {
         "amplitude": components.volts(k, found.height * found.scale),
         "frontality": upright(frontality(one_map * found.polarity, components.expected)),
+        "eye_share": eye_share(one_map, components.fields),
         "focality": components.focality(k),
         "eog_correlation": float(components.eog_correlations[k]),
     }
@@ -173,6 +174,12 @@ KIND = Kind(
             "its map is not that of the eyes (r = {:.2f})",
             "the map of the eyes (r = {:.2f})",
             missing=-1.2,
+        ),
+        # Eyes that turn while the lid closes may leave little of the lid's map.
+        "eye_share": Feature(
+            ((0.4, -0.5), (0.7, 0), (0.9, 0.5), (0.97, 1)),
+            "",
+            "a map that eyes explain (r = {:.2f})",
         ),
         # Share of the map that is one electrode's alone; a blink reaches its neighbours.
         "focality": Feature(
@@ -310,7 +317,7 @@ def _keep_together(
     blinks = np.round(components.blinks[first.component].peaks).astype(int)
     for k, row in enumerate(others):
         known = along(components, row.component, blinks)
-        if row.decision == "blink" and known["coincidence"] < TOGETHER:
+        if row.decision == "blink" and not _together(components, first.component, row.component):
             reason = f"its events are not at the blinks of ICA{first.component:03d}"
             others[k] = replace(row, decision="no", reason=reason)
         elif known["coincidence"] >= TOGETHER:
@@ -323,6 +330,13 @@ def _keep_together(
             reason = f"max_components ({rule.max_components}) is reached"
             others[k] = replace(row, decision="no", reason=reason)
     return [first, *others]
+
+
+def _together(components: Components, one: int, other: int) -> bool:
+    """Tell whether two components blink together, though one of them may lack some blinks."""
+    peaks = {k: np.round(components.blinks[k].peaks).astype(int) for k in (one, other)}
+    found = [along(components, a, peaks[b])["coincidence"] for a, b in ((one, other), (other, one))]
+    return max(found) >= TOGETHER
 
 
 def _locked(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mne_otica.artifacts import _events as ev
 from mne_otica.artifacts import _maps, _rhythm, _steps
 from mne_otica.artifacts._eyes import eye_fields, eye_map, has_front, places
-from mne_otica.artifacts._signals import Prepared, Signals
+from mne_otica.artifacts._signals import LARGE, Prepared, Signals
 from mne_otica.artifacts._spectra import high_levels, spectral_figures, usable_top
 from mne_otica.ica import maps_in_volts
 
@@ -113,6 +113,8 @@ class Components:
             # How far the component rises above what the quieter channels hold there.
             figures["excess"] = np.log10(volts / floor)
             figures["loud_excess"] = np.log10(figures["loud_density"] * self.reach**2 / floor)
+            # How far it rises, when it is loud, above what it is at other times.
+            figures["burst"] = np.log10(figures["loud_density"] / figures["density"])
             figures["hum_alone"] = figures["hum"] - _quantile(figures["hum"], 0.5)
         return figures
 
@@ -149,6 +151,17 @@ class Components:
         """Return the share of the map that is one channel's alone."""
         one_map = self.maps[:, component]
         return float(_maps.focality(one_map)) if len(one_map) >= 4 else np.nan
+
+    @cached_property
+    def large_focality(self) -> NDArray[np.float64]:
+        """The share of the large deflections of each that is one channel's alone."""
+        if len(self.maps) < 4:
+            return np.full(len(self), np.nan)
+        prepared = self.prepared
+        large = np.abs(prepared.band) > LARGE * prepared.background[:, np.newaxis]
+        large &= prepared.good
+        channels = self.channels.prepared.band
+        return _maps.focality(_maps.large_maps(prepared.band, channels, large))
 
     @cached_property
     def eog_correlations(self) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from mne_otica.artifacts._components import Components
 from mne_otica.artifacts._kinds import Feature, Figures, Kind, Removal
-from mne_otica.artifacts._maps import eye_share
+from mne_otica.artifacts._maps import eye_share, sharpness
 
 _HUM = 1.0  # the mains ten times above its neighbours and above the other components
 
@@ -17,9 +17,12 @@ def figures(components: Components, k: int) -> dict[str, float]:
     spectra, found = components.spectra, components.blinks[k]
     return {
         "focality": components.focality(k),
+        "sharpness": sharpness(components.maps[:, k]),
+        "large_focality": float(components.large_focality[k]),
         "size": float(np.log10(max(components.sizes[k], 1e-6))),
         "kurtosis": float(np.log10(max(found.kurtosis, 0) + 1)),
         "hum": spectra["hum_alone"][k],
+        "hum_share": spectra["hum_share"][k],
         "low": spectra["low"][k],
         "drift": float(components.drifts[k]),
         "high": spectra["high"][k],
@@ -67,6 +70,18 @@ KIND = Kind(
             "{:.0%} of its map is one electrode's alone, of a bad one nearly all is",
             "a map that is one electrode's alone ({:.0%})",
         ),
+        # Where electrodes are close, less is enough: a brain's map falls off with their distance.
+        "sharpness": Feature(
+            ((-1.2, -3), (-0.8, -1.5), (-0.4, 0), (0, 2), (0.5, 3)),
+            "its map falls off as slowly as a brain's",
+            "a map that falls off more steeply than any in a head",
+        ),
+        # A pop is one electrode's even where its component is not.
+        "large_focality": Feature(
+            ((0.3, -2), (0.6, -0.5), (0.85, 1), (0.95, 2)),
+            "its large deflections are seen by other electrodes, too",
+            "large deflections of one electrode alone ({:.0%})",
+        ),
         "size": Feature(
             ((-1, -3), (-0.3, -1), (0, 0), (0.5, 1), (1, 2)),
             "it is as small as the noise of a good electrode",
@@ -74,9 +89,15 @@ KIND = Kind(
         ),
         "kurtosis": Feature(((0.3, 0), (1, 0.5), (2, 2)), "", "rare and very high deflections"),
         "hum": Feature(
-            ((0.2, 0), (0.7, 1), (1.5, 3), (2.5, 5)),
+            ((0.2, 0), (0.7, 0.3), (1.5, 1), (2.5, 2)),
             "",
-            "hum of the mains that other channels lack",
+            "hum of the mains that other components lack",
+        ),
+        # Over all else that it holds: a little hum is in every component.
+        "hum_share": Feature(
+            ((-0.5, 0), (0.5, 1), (1.2, 3), (2, 6)),
+            "",
+            "more hum of the mains than of anything else",
         ),
         "low": Feature(((0.5, 0), (1.2, 0.7), (2, 1.5)), "", "drifts"),
         "drift": Feature(((0.1, 0), (0.5, 0.5), (1.2, 1.5)), "", "drifts below 1 Hz"),

@@ -16,6 +16,7 @@ def figures(components: Components, k: int) -> dict[str, float]:
     return {
         "regularity": beats.z,
         "regular": beats.regular,
+        "followed": beats.followed,
         "rate": beats.rate,
         "height": beats.height,
         "isolation": beats.isolation,
@@ -58,6 +59,12 @@ KIND = Kind(
             ((0.25, -2), (0.4, -0.5), (0.6, 1), (0.9, 2)),
             "{:.0%} of its intervals are like the one before",
             "intervals that are like the one before ({:.0%})",
+        ),
+        # Weak beats come when they are expected, though others are higher.
+        "followed": Feature(
+            ((3, -2), (6, -1), (9, 1), (14, 3)),
+            "its peaks are no higher when a beat is due (z = {:.1f})",
+            "peaks that are high when a beat is due (z = {:.0f})",
         ),
         "rate": Feature(
             ((30, -1), (40, 0), (120, 0), (160, -1), (220, -2)),

@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 from mne_otica.artifacts._events import correlation
 from mne_otica.artifacts._signals import Prepared
 
+_FLAT = 1e-3  # the least that is told from nothing
+
 
 def event_maps(prepared: Prepared, peaks: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the map of each event: all signals at its peak."""
@@ -25,6 +27,23 @@ def same_map(maps: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[n
     return agreement >= max(0.6, np.median(agreement) - 0.2)
 
 
+def large_maps(
+    signals: NDArray[np.float64], channels: NDArray[np.float64], large: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return how much of each signal each channel has where the signal is large.
+
+    The shape is (n_channels, n_signals). What is rare and large may have a map that
+    differs from that of its component, which holds other things at other times; NaN where nothing
+    is large.
+    """
+    chosen = np.where(large, signals, 0.0)
+    power = np.einsum("ij,ij->i", chosen, chosen)
+    found = np.full((len(channels), len(signals)), np.nan)
+    some = power > 0
+    found[:, some] = channels @ chosen[some].T / power[some]
+    return found
+
+
 def focality(maps: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how much of each map is one channel's alone, from 0 to 1.
 
@@ -34,6 +53,17 @@ def focality(maps: NDArray[np.float64]) -> NDArray[np.float64]:
     size = np.sort(np.abs(maps - np.median(maps, axis=0)), axis=0)
     top = np.maximum(size[-1], np.finfo(float).tiny)
     return 1 - size[-2] / top
+
+
+def sharpness(one_map: NDArray[np.float64]) -> float:
+    """Return how steeply a map falls off from its maximum, for so many electrodes.
+
+    The decimal logarithm of how often it falls by a factor of e from the largest value to the
+    next, times the number of channels in hundreds: over a head the former goes with the square
+    of the distance of electrodes, which goes with one over their number.
+    """
+    falls = -np.log(max(1 - focality(one_map), _FLAT))
+    return float(np.log10(max(falls * len(one_map) / 100, _FLAT)))
 
 
 def frontality(one_map: NDArray[np.float64], expected: NDArray[np.float64]) -> float:

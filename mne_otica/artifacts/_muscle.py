@@ -25,6 +25,8 @@ def figures(components: Components, k: int) -> dict[str, float]:
         "unsteadiness": spectra["unsteadiness"][k],
         "loud_slope": spectra["loud_slope"][k],
         "loud_excess": spectra["loud_excess"][k],
+        "loud_high": spectra["loud_high"][k],
+        "burst": spectra["burst"][k],
         "low": spectra["low"][k],
         "alpha": spectra["alpha"][k],
         "rim": rim(one_map, components.places),
@@ -93,6 +95,14 @@ KIND = Kind(
             "bursts far above what quiet channels hold above 20 Hz",
             missing=-0.5,
         ),
+        # A movement adds more below 12 Hz, a muscle above 20.
+        "loud_high": Feature(
+            ((-1, -2), (-0.5, -0.7), (0, 0.5), (0.7, 2)),
+            "what is added to it when it is loud is slower than a muscle",
+            "more above 20 Hz than below 12 when it is loud",
+        ),
+        # Of a muscle that is tense for a few seconds of minutes, nothing else knows.
+        "burst": Feature(((0.3, -0.3), (0.8, 0), (1.5, 1), (2.5, 2.5)), "", "bursts, though few"),
         "low": Feature(
             ((0.6, 0.2), (1.2, -0.5), (2, -2)), "most of its power is below 3 Hz, as of eyes"
         ),

@@ -8,7 +8,7 @@ beyond chance.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter1d
 from scipy.signal import fftconvolve
 
+from mne_otica.artifacts._follow import follow
 from mne_otica.artifacts._signals import Prepared, filtered, robust_scale
 
 BAND = (3.0, 35.0)  # Hz; where the QRS complex is
@@ -28,6 +29,9 @@ PROMISING = 2.5  # z of a first look that deserves a second
 _FEWEST = 5  # beats
 _STRETCH = 5.0  # s; in each, a heart beats
 _SHORTEST = 5.0  # s; below, no rhythm can be told
+_MOST_FOLLOWED = 3  # signals, the most regular ones, whose beats are followed one by one
+_FOLLOWED = 9.0  # deviations beyond chance of a heart that is followed rightly
+_PLAIN = 0.85  # share of intervals that are alike where there is nothing left to follow
 _ENOUGH = 16000  # samples that tell the distribution of a signal
 
 
@@ -40,7 +44,9 @@ class Rhythm:
     per minute; ``height`` the median over beats of the typical shape in robust standard
     deviations; ``isolation`` that over the highest of what is between beats, as a median;
     ``coverage`` the share of the recording with regular beats; ``width`` that of the median
-    beat at half height, in seconds; ``consistency`` the median correlation with it.
+    beat at half height, in seconds; ``consistency`` the median correlation with it; ``followed``
+    what following the beats one by one gains, in deviations beyond chance, NaN where others
+    are more regular, or where all is plain without.
     """
 
     peaks: NDArray[np.intp]
@@ -53,20 +59,53 @@ class Rhythm:
     coverage: float = 0.0
     width: float = np.nan
     consistency: float = np.nan
+    followed: float = np.nan
 
 
 def rhythms(prepared: Prepared) -> list[Rhythm]:
     """Return the most regular events of each signal, of the heart's field or of the pulse."""
     rate = prepared.sfreq
     fast = filtered(prepared.wide, rate, BAND[0], min(BAND[1], 0.45 * rate))
-    found = []
+    found, rows = [], []
     # The pulse is as slow as a blink.
     for row, slower in zip(fast, prepared.band, strict=True):
         one = _rhythm(row, prepared)
         if one.z < CERTAIN:
-            one = max(one, _rhythm(slower, prepared), key=lambda rhythm: rhythm.z)
+            one, row = max(
+                (one, row), (_rhythm(slower, prepared), slower), key=lambda pair: pair[0].z
+            )
         found.append(one)
+        rows.append(row)
+    for k in _to_follow(found):
+        found[k] = _followed(rows[k], found[k], prepared)
     return found
+
+
+def _to_follow(found: list[Rhythm]) -> list[int]:
+    """Return which signals may hold a heart whose beats are not the highest of their peaks."""
+    order = sorted(range(len(found)), key=lambda k: -found[k].z)
+    return [k for k in order[:_MOST_FOLLOWED] if len(found[k].peaks) and found[k].regular < _PLAIN]
+
+
+def _followed(x: NDArray[np.float64], rhythm: Rhythm, prepared: Prepared) -> Rhythm:
+    """Return the rhythm with what following its beats gains, and those beats if it is much."""
+    x = np.where(prepared.good, rhythm.polarity * x / _scale(x, prepared.good), 0.0)
+    best = replace(rhythm, followed=0.0)
+    peaks = rhythm.peaks
+    for _ in range(2):
+        matched = _matched(x, peaks, _HALF, prepared)
+        candidates = _candidates(matched, prepared.sfreq)
+        if len(candidates) < _FEWEST:
+            break
+        path, gain = follow(candidates / prepared.sfreq, matched[candidates])
+        peaks = candidates[path]
+        if gain <= best.followed:
+            break
+        z = _beyond_chance(_compared(peaks, prepared), 60 / _rate(peaks, prepared))
+        if gain >= _FOLLOWED and z > best.z:
+            best = _described(x, matched, peaks, rhythm.polarity, z, prepared)
+        best = replace(best, followed=gain)
+    return best
 
 
 def _rhythm(x: NDArray[np.float64], prepared: Prepared) -> Rhythm:
@@ -85,9 +124,7 @@ def _rhythm(x: NDArray[np.float64], prepared: Prepared) -> Rhythm:
     matched = x
     # A QRS complex is short; with its T wave, or the swing of an electrode, it is long.
     for half in (_HALF, 2 * _HALF, 2 * _HALF):
-        shape = _shape(x, peaks, half, prepared.sfreq)
-        tried = fftconvolve(x, shape[::-1], mode="same")
-        tried /= max(_scale(tried, good), np.finfo(float).tiny)
+        tried = _matched(x, peaks, half, prepared)
         again, better = _most_regular(tried, prepared)
         if better > z:
             matched, peaks, z = tried, again, better
@@ -123,13 +160,22 @@ def _most_regular(x: NDArray[np.float64], prepared: Prepared) -> tuple[NDArray[n
             continue
         some = np.sort(order[:n])
         same = _compared(some, prepared)
-        if not len(same):
-            continue
-        chance = _chance(round(60 / rate, 3))
-        z = (same.mean() - chance) / np.sqrt(chance * (1 - chance) / len(same))
+        z = _beyond_chance(same, 60 / rate)
         if z > best_z:
-            best, best_z = some, float(z)
+            best, best_z = some, z
     return best, best_z
+
+
+def _beyond_chance(same: NDArray[np.bool_], interval: float) -> float:
+    """Return how many intervals are alike, in deviations beyond what random events have."""
+    if not len(same):
+        return 0.0
+    chance = _chance(round(interval, 3))
+    return float((same.mean() - chance) / np.sqrt(chance * (1 - chance) / len(same)))
+
+
+def _rate(peaks: NDArray[np.intp], prepared: Prepared) -> float:
+    return 60 * len(peaks) / prepared.duration
 
 
 def _compared(peaks: NDArray[np.intp], prepared: Prepared) -> NDArray[np.bool_]:
@@ -170,6 +216,15 @@ def _shape(
         return np.ones(1)
     shape = np.median(windows, axis=0) * np.hanning(windows.shape[1])
     return shape / max(np.linalg.norm(shape), np.finfo(float).tiny)
+
+
+def _matched(
+    x: NDArray[np.float64], peaks: NDArray[np.intp], half: float, prepared: Prepared
+) -> NDArray[np.float64]:
+    """Return the signal, filtered for what it does at these peaks."""
+    shape = _shape(x, peaks, half, prepared.sfreq)
+    matched = fftconvolve(x, shape[::-1], mode="same")
+    return matched / max(_scale(matched, prepared.good), np.finfo(float).tiny)
 
 
 def _described(

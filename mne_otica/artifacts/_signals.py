@@ -290,11 +290,11 @@ def _check_length(rate: float, bad: NDArray[np.bool_]) -> None:
     if left < 2:
         raise ValueError(
             f"Only {left:.1f} s of data are left outside bad spans; at least 2 s are needed "
-            "to tell a blink from its surroundings."
+            "to tell an artifact from its surroundings."
         )
     if left < 10:
         warn(
-            f"Only {left:.1f} s of data to judge blinks by; with so few events the answer "
+            f"Only {left:.1f} s of data to judge artifacts by; with so few events the answer "
             "rests on the shape of the map alone. Use 30 s or more if you can."
         )
 
@@ -358,8 +358,8 @@ def check_ica(ica: ICA, inst: BaseRaw | BaseEpochs) -> None:
     kinds = sorted(set(ica.get_channel_types()))
     if "eeg" not in kinds:
         raise ValueError(
-            f"The ICA was fitted on channels of type {kinds} and on no EEG channel; fit it with "
-            'picks="eeg" to find blinks.'
+            f"The ICA was fitted on channels of type {kinds} and on no EEG channel; artifacts are "
+            'found in EEG only, MEG is not supported. Fit it with picks="eeg".'
         )
 
 

@@ -16,6 +16,8 @@ from scipy.ndimage import median_filter
 MOST_TILES = 300  # stretches that are looked at, spread evenly over a long recording
 HIGHEST = 100.0  # Hz; muscle and mains are told below
 LINES = (50.0, 60.0)  # Hz; the mains of the world
+_LINE_WIDTH = 0.75  # Hz on either side of the mains that are the mains
+_LEAST_ADDED = 0.1  # of a spectrum; that much is added to it by chance
 _LEAST_TOP = 25.0  # Hz; no recording is filtered below, or there is nothing to see of muscle
 _AROUND = 7  # frequencies that the course of a spectrum is taken from
 _STEEP = 0.15  # a fall of the spectrum to this share within 10 Hz is a filter's
@@ -122,13 +124,15 @@ def spectral_figures(spectra: Spectra, top: float) -> dict[str, NDArray[np.float
     ``slope`` is the exponent of the power density between 20 Hz and ``top``; ``high`` the
     decimal logarithm of the density there over that of 3 to 12 Hz, and ``low`` that of 1 to
     2 Hz over 4 to 12 Hz; ``alpha`` that of the peak of 7 to 13 Hz over its surroundings;
-    ``hum`` that of the mains over its neighbours; ``unsteadiness`` how much the density
+    ``hum`` that of the mains over its neighbours, and ``hum_share`` that over all up to 40 Hz;
+    ``unsteadiness`` how much the density
     above 20 Hz varies over time, in nepers, beyond what chance does; ``density`` the median
     density above 20 Hz itself; ``loud_slope`` and ``loud_density`` those of the loudest tenth of
-    the time, which is all there is of a muscle that is seldom tense.
+    the time, which is all there is of a muscle that is seldom tense, and ``loud_high`` that
+    of what is added then.
     """
-    names = ("slope", "high", "low", "alpha", "hum", "unsteadiness", "density")
-    names += ("loud_slope", "loud_density")
+    names = ("slope", "high", "low", "alpha", "hum", "hum_share", "unsteadiness", "density")
+    names += ("loud_slope", "loud_density", "loud_high")
     n_signals = len(spectra.coefficients)
     if not spectra.coefficients.size or not np.isfinite(top):
         return {name: np.full(n_signals, np.nan) for name in names}
@@ -141,7 +145,8 @@ def spectral_figures(spectra: Spectra, top: float) -> dict[str, NDArray[np.float
         high=_ratio(density, high, _between(freqs, 3, 12)),
         low=_ratio(density, _between(freqs, 0.9, 2.1), _between(freqs, 4, 12)),
         alpha=_peak(freqs, density),
-        hum=_hum(freqs, np.median(power, axis=1).astype(float)),
+        hum=_hum(freqs, density),
+        hum_share=_hum_share(freqs, power.mean(axis=1).astype(float)),
         # Each frequency over its own median, so that none outweighs the others.
         unsteadiness=_unsteadiness(
             (power[:, :, high] / density[:, np.newaxis, high]).mean(axis=2), int(high.sum())
@@ -149,6 +154,9 @@ def spectral_figures(spectra: Spectra, top: float) -> dict[str, NDArray[np.float
         density=density[:, high].mean(axis=1),
         loud_slope=_slope(freqs[high], loud[:, high]),
         loud_density=loud[:, high].mean(axis=1),
+        loud_high=_ratio(
+            np.maximum(loud - density, _LEAST_ADDED * density), high, _between(freqs, 3, 12)
+        ),
     )
     return {name: np.where(density.max(axis=1) > 0, figures[name], np.nan) for name in names}
 
@@ -184,11 +192,23 @@ def _peak(freqs: NDArray[np.float64], density: NDArray[np.float64]) -> NDArray[n
 
 def _hum(freqs: NDArray[np.float64], density: NDArray[np.float64]) -> NDArray[np.float64]:
     found = [np.full(len(density), np.nan)]
-    for line in LINES:
+    for line in _seen_lines(freqs):
         away = np.abs(freqs - line)
-        if line + 3 <= freqs[-1]:
-            found.append(_ratio(density, away < 0.75, (away > 2.5) & (away < 7)))
+        found.append(_ratio(density, away < _LINE_WIDTH, (away > 2.5) & (away < 7)))
     return np.fmax.reduce(found)
+
+
+def _hum_share(freqs: NDArray[np.float64], density: NDArray[np.float64]) -> NDArray[np.float64]:
+    found = [np.full(len(density), np.nan)]
+    for line in _seen_lines(freqs):
+        hum = density[:, np.abs(freqs - line) < _LINE_WIDTH].sum(axis=1)
+        found.append(np.log10(hum / density[:, freqs <= 40].sum(axis=1)))
+    return np.fmax.reduce(found)
+
+
+def _seen_lines(freqs: NDArray[np.float64]) -> list[float]:
+    """Return the frequencies of the mains that a recording reaches."""
+    return [line for line in LINES if line + 3 <= freqs[-1]]
 
 
 def _unsteadiness(power: NDArray[np.float32], n_freqs: int) -> NDArray[np.float64]:

@@ -156,6 +156,17 @@ def _breathing(head: Head, n_times: int, sfreq: float, rng: np.random.Generator)
     return Part(_patch(head, rng), signal[np.newaxis])
 
 
+def _sweat(head: Head, n_times: int, sfreq: float, rng: np.random.Generator) -> Part:
+    """Return skin that dries or sweats: slow drifts that neighbouring electrodes share."""
+    signal = coloured(2, n_times, sfreq, rng.uniform(2.0, 3.0, 2), rng)
+    # Much of it is over soon after the electrodes are put on.
+    settling = np.exp(-np.arange(n_times) / (sfreq * rng.uniform(3, 15)))
+    signal += rng.uniform(0, 4, (2, 1)) * settling
+    signal -= signal.mean(axis=1, keepdims=True)
+    signal /= np.abs(signal).max(axis=1, keepdims=True)
+    return Part(np.hstack([_patch(head, rng) for _ in signal]), signal)
+
+
 CONTROLS: dict[str, Source] = {
     "alpha": _alpha,
     "mu": _mu,
@@ -164,4 +175,5 @@ CONTROLS: dict[str, Source] = {
     "head shaking": _head_shaking,
     "chest percussion": _chest_percussion,
     "breathing": _breathing,
+    "sweat": _sweat,
 }

@@ -186,7 +186,8 @@ def simulate_raw(
         ``"saccade"`` (with the spike potential), ``"pursuit"``, ``"muscle"`` (bursts),
         ``"tonic muscle"``, ``"pop"``, ``"noisy"``, ``"drift"`` and ``"lead hum"`` (of one
         electrode). What must not be taken for them: ``"alpha"``, ``"mu"``, ``"frontal delta"``,
-        ``"photic driving"``, ``"head shaking"``, ``"chest percussion"``, ``"breathing"``.
+        ``"photic driving"``, ``"head shaking"``, ``"chest percussion"``, ``"breathing"``,
+        ``"sweat"``.
     reference : "mastoids" | "average" | sequence of str
         The reference. Channel names must be among the simulated channels, which then
         become flat, as in a recording.

@@ -246,7 +246,7 @@ def test_scores_stand_for_an_array(blinking):
     plt.close(figure)
     text, page = repr(scores), scores._repr_html_()
     assert "blink" in text
-    assert "map of the eyes" in text
+    assert "eyes" in text
     assert "<table>" in page
     rows = scores.to_dict()
     assert rows[0]["component"] == indices[0]
@@ -417,14 +417,14 @@ def test_few_channels_and_odd_polarities(shared_data, name):
     listed = np.loadtxt(shared_data / f"{name}_blinks.tsv", skiprows=1)[:, 0]
     ica = fit(raw)
     indices, scores = find_bads_blink(ica, raw)
-    assert len(indices) == 1
+    assert indices
     events = find_blink_events(raw, ica=ica)
     found, extra = found_and_extra(seconds(events, raw), listed, 0.1)
     assert found >= 0.9
     assert extra <= 0.2 * len(listed)
-    # The component is as large at the listed blinks as at its own events.
-    source = ica.get_sources(raw.copy().filter(1, 10, picks="eeg")).get_data()[indices[0]]
-    size = np.abs(source)
+    # Each component is far larger at the listed blinks than it is in general.
+    sources = ica.get_sources(raw.copy().filter(1, 10, picks="eeg")).get_data()[indices]
     at = np.round(listed * raw.info["sfreq"]).astype(int)
-    peaks = [size[max(0, k - 10) : k + 11].max() for k in at]
-    assert np.median(peaks) > 5 * np.median(size)
+    for size in np.abs(sources):
+        peaks = [size[max(0, k - 10) : k + 11].max() for k in at]
+        assert np.median(peaks) > 5 * np.median(size)

@@ -3,10 +3,12 @@
 import mne
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from benchmarks.kinds import BRAIN, MUSCLE
 from mne_otica.artifacts import _maps
 from mne_otica.artifacts._eyes import places
+from mne_otica.artifacts._follow import follow
 from mne_otica.artifacts._model import probability, weigh
 from mne_otica.artifacts._rhythm import CERTAIN, rhythms
 from mne_otica.artifacts._signals import Signals, prepare
@@ -70,6 +72,26 @@ def test_arrhythmia_lowers_the_regularity_but_does_not_forbid():
     assert irregular.z > 5
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_beats_that_are_not_the_highest_peaks_are_followed_where_they_are_due(seed):
+    rng = np.random.default_rng(seed)
+    beats = np.cumsum(0.95 * np.exp(0.05 * rng.standard_normal(150)))
+    times = np.r_[beats, rng.uniform(0, beats[-1], 300)]
+    heights = np.r_[1.4 + rng.exponential(0.6, 150), rng.exponential(1, 300)]
+    heights *= np.exp(np.sin(times / 20))  # loud and quiet stretches
+    order = np.argsort(times)
+    times, heights, is_beat = times[order], heights[order], order < 150
+    path, gain = follow(times, heights)
+    # Of the highest peaks, so many are beats; of those on the path, nearly all.
+    assert is_beat[np.argsort(-heights)[:150]].mean() < 0.7
+    assert is_beat[path].mean() > 0.9
+    assert np.isin(np.flatnonzero(is_beat), path).mean() > 0.9
+    # The same peaks with their heights exchanged have no beat, so that all is chance: below what
+    # one draw in two hundred exceeds for one of the rates, of which there are about 26.
+    exchanged = follow(times, rng.permutation(heights))[1]
+    assert exchanged < norm.isf(0.005 / 26) < gain
+
+
 def test_a_movement_of_one_stretch_does_not_cover_the_recording():
     rng = np.random.default_rng(3)
     shake = np.cos(2 * np.pi * 2.2 * TIMES) * ((TIMES > 40) & (TIMES < 60)) * 30
@@ -128,11 +150,14 @@ def coloured(exponent, seed=0):
     return np.fft.irfft(spectrum * freqs ** (exponent / 2), N)
 
 
+def spectra_of(signal):
+    raw = mne.io.RawArray(1e-6 * signal[np.newaxis], mne.create_info(["Cz"], SFREQ, "eeg"))
+    return Signals.of_channels(raw, ["Cz"], True).spectra
+
+
 @pytest.mark.parametrize("exponent", [-2.0, -1.0, 0.0, 0.7])
 def test_the_slope_of_a_spectrum_is_its_exponent(exponent):
-    info = mne.create_info(["Cz"], SFREQ, "eeg")
-    raw = mne.io.RawArray(1e-6 * coloured(exponent)[np.newaxis], info)
-    spectra = Signals.of_channels(raw, ["Cz"], True).spectra
+    spectra = spectra_of(coloured(exponent))
     figures = spectral_figures(spectra, usable_top(spectra))
     # The median of 120 tiles at some 70 frequencies, spread over a factor of five.
     assert figures["slope"][0] == pytest.approx(exponent, abs=0.2)
@@ -179,3 +204,43 @@ def test_places_come_from_positions_or_from_names():
     assert by_name[1, 1] > 0.9
     assert by_name[2, 0] < -0.9
     assert np.isnan(places(mne.create_info(["A", "Fp1-F7"], 100.0, "eeg"), ["A", "Fp1-F7"])).all()
+
+
+@pytest.mark.parametrize("n_channels", [16, 32, 64, 128])
+def test_one_electrode_is_sharper_than_any_source_in_a_head_on_every_cap(n_channels):
+    info = simulate_raw(n_channels, 2.0, 60.0, n_blinks=0).raw.info
+    head = Head(info)
+    rng = np.random.default_rng(n_channels)
+    cortex = head.radial(rng.standard_normal((20, 3)) + [0, 0, 1], 0.8)
+    brains = [_maps.sharpness(one_map) for one_map in cortex.T]
+    # A tenth of what one electrode holds is in the others, here and there.
+    electrode = np.eye(n_channels)[3] + 0.1 * rng.uniform(-1, 1, n_channels)
+    assert _maps.sharpness(electrode) > max(brains)
+
+
+def test_what_is_large_has_a_map_of_its_own():
+    rng = np.random.default_rng(0)
+    always, rarely = rng.standard_normal((2, 5, 1))
+    pops = np.zeros(5000)
+    pops[::500] = 100.0
+    source = rng.standard_normal(5000)
+    channels = always * source + rarely * pops
+    found = _maps.large_maps((source + pops)[np.newaxis], channels, np.abs(pops)[np.newaxis] > 0)
+    # The source is a hundredth of the pops, and so is what it leaves.
+    np.testing.assert_allclose(found, rarely, atol=0.05 * np.abs(always).max())
+    nothing = _maps.large_maps(source[np.newaxis], channels, np.zeros((1, 5000), bool))
+    assert np.isnan(nothing).all()
+
+
+def test_the_hum_of_the_mains_is_told_from_what_else_there_is():
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal(N)
+    hum = np.sqrt(2) * np.cos(2 * np.pi * 50 * TIMES)
+    only, both = (
+        spectral_figures(spectra_of(x), 100.0)["hum_share"][0]
+        for x in (noise, noise + np.sqrt(10) * hum)
+    )
+    # White noise has 40 of its 125 Hz up to 40 Hz. The hum has ten times the power of all of
+    # it, two thirds of which a Hann window leaves at its frequency.
+    assert both == pytest.approx(np.log10(2 / 3 * 10 * 125 / 40), abs=0.05)
+    assert only < -1
