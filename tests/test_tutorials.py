@@ -92,7 +92,7 @@ def test_judging_the_cleaning(tutorial):
     assert result.harm.sham < 0.005
     assert result.harm.rank_after == result.harm.rank_before > whole.harm.rank_after
     assert found["benefits"][0].overall == quoted(name, "instead of 59 %")
-    assert found["benefits"][-1].overall == quoted(name, "is reduced by about 76 %")
+    assert found["benefits"][-1].overall == quoted(name, "is reduced by about 77 %")
     assert found["harms"][-1].taken_out == quoted(name, "about 80 % of the signal")
     assert np.argmin(errors) == 0
     assert errors[0] == quoted(name, "from 1.3 to")

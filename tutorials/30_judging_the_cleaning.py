@@ -156,7 +156,7 @@ for ax in axes:
 plt.show()
 
 # %%
-# With ten further components, the RMS at blinks is reduced by about 76 % instead of 59 %, but about
+# With ten further components, the RMS at blinks is reduced by about 77 % instead of 59 %, but about
 # 80 % of the signal away from blinks are taken out.
 
 print(f"RMS at blinks {benefits[-1].overall:.0%}, taken out {harms[-1].taken_out:.0%}")
