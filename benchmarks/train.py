@@ -39,8 +39,8 @@ N_RECORDINGS = 400
 FEW = tuple(f"few_{seed}" for seed in range(120))  # recordings of few channels, of the same stream
 N_FOLDS = 5
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0)
-# A component of a real recording counts as much as so many simulated ones; of 5, 20 and 60 the
-# least that judges all blinks of the real recordings rightly by curves that have not seen them.
+# A component of a real recording counts as much as so many simulated ones: of 20 and 60 the
+# one that judges all blinks of the real recordings rightly by curves that have not seen them.
 REAL_WEIGHT = 60.0
 INTERCEPT = -2.0  # log odds before anything is known: one component in eight
 # Figures that a recording without positions and names, without volts, or without sensors lacks.
