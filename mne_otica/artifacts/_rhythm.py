@@ -14,7 +14,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter1d
-from scipy.signal import fftconvolve
 
 from mne_otica.artifacts._follow import follow
 from mne_otica.artifacts._signals import Prepared, filtered, robust_scale
@@ -223,7 +222,7 @@ def _matched(
 ) -> NDArray[np.float64]:
     """Return the signal, filtered for what it does at these peaks."""
     shape = _shape(x, peaks, half, prepared.sfreq)
-    matched = fftconvolve(x, shape[::-1], mode="same")
+    matched = np.convolve(x, shape[::-1], "same")
     return matched / max(_scale(matched, prepared.good), np.finfo(float).tiny)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter1d, uniform_filter1d
-from scipy.stats import skew
 
 from mne_otica.artifacts._signals import LARGE, Prepared, background_scale
 
@@ -48,7 +47,7 @@ def steps(prepared: Prepared) -> list[Steps]:
     changes, later = (
         _change(levels, max(1, int((gap + _LEVEL / 2) * sfreq))) for gap in (_GAP, _LATER)
     )
-    lopsided = np.abs(skew(prepared.band[:, prepared.good], axis=1))
+    lopsided = np.abs(_skewness(prepared.band[:, prepared.good]))
     return [
         _describe(prepared, k, changes[k], later[k], float(lopsided[k]))
         for k in range(len(changes))
@@ -59,6 +58,14 @@ def _change(levels: NDArray[np.float64], away: int) -> NDArray[np.float64]:
     """Return the level after each sample minus that before it."""
     padded = np.pad(levels, ((0, 0), (away, away)), mode="edge")
     return padded[:, 2 * away :] - padded[:, : -2 * away]
+
+
+def _skewness(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the skewness of each row; SciPy takes twenty times as long."""
+    x = x - x.mean(axis=1, keepdims=True)
+    squares, cubes = np.einsum("ij,ij->i", x, x), np.einsum("ij,ij,ij->i", x, x, x)
+    with np.errstate(invalid="ignore"):  # of what is constant
+        return np.sqrt(x.shape[1]) * cubes / squares**1.5
 
 
 def _describe(
