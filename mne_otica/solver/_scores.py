@@ -32,6 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d
 
 from mne_otica.solver.transport import (
     KNEE,
@@ -47,6 +48,9 @@ N_SPLINES = 48
 SPLINE_DEGREE = 3
 N_INTERVALS = N_SPLINES - SPLINE_DEGREE  # between the knots of a component
 SAMPLES_PER_INTERVAL = 10
+# Merged bins over which samples are counted for that: one bin has few, and knots that followed
+# each of them would follow the last bit of the data.
+NEARBY = 24.0
 # Third differences weigh more where a spline has fewer than the mean number of samples, up to that
 # share of it, by this power.
 MIN_SHARE, SHARE_POWER = 0.03, 1.5
@@ -119,7 +123,8 @@ def _knots(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     from_ends = np.exp((edges[0] - edges) / END) - np.exp((edges - edges[-1]) / END)
     density -= MORE_AT_ENDS * max(0, 1 - gaps / MAX_GAPS) * np.diff(from_ends)
     scale = N_INTERVALS / usual.sum()
-    enough = np.maximum(counts / SAMPLES_PER_INTERVAL, MIN_DENSITY * scale * usual)
+    around = gaussian_filter1d(counts, NEARBY, mode="nearest")
+    enough = np.maximum(around / SAMPLES_PER_INTERVAL, MIN_DENSITY * scale * usual)
     number = np.concatenate([[0], np.cumsum(np.minimum(scale * density, enough))])
     return np.interp(np.linspace(0, number[-1], N_INTERVALS + 1), number, edges)
 
