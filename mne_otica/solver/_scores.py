@@ -48,9 +48,9 @@ N_SPLINES = 48
 SPLINE_DEGREE = 3
 N_INTERVALS = N_SPLINES - SPLINE_DEGREE  # between the knots of a component
 SAMPLES_PER_INTERVAL = 10
-# Merged bins over which samples are counted for that: one bin has few, and knots that followed
-# each of them would follow the last bit of the data.
-NEARBY = 24.0
+# Of few samples, that many are counted together for it: knots that followed each of them would
+# follow the last bit of the data.
+SAMPLES_AROUND = 50
 # Third differences weigh more where a spline has fewer than the mean number of samples, up to that
 # share of it, by this power.
 MIN_SHARE, SHARE_POWER = 0.03, 1.5
@@ -123,7 +123,8 @@ def _knots(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     from_ends = np.exp((edges[0] - edges) / END) - np.exp((edges - edges[-1]) / END)
     density -= MORE_AT_ENDS * max(0, 1 - gaps / MAX_GAPS) * np.diff(from_ends)
     scale = N_INTERVALS / usual.sum()
-    around = gaussian_filter1d(counts, NEARBY, mode="nearest")
+    width = SAMPLES_AROUND * len(counts) / counts.sum()
+    around = gaussian_filter1d(counts, width, mode="nearest")
     enough = np.maximum(around / SAMPLES_PER_INTERVAL, MIN_DENSITY * scale * usual)
     number = np.concatenate([[0], np.cumsum(np.minimum(scale * density, enough))])
     return np.interp(np.linspace(0, number[-1], N_INTERVALS + 1), number, edges)
