@@ -363,6 +363,9 @@ def _moments(
 def _solve(matrices: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Solve symmetric systems; splines where there is no sample get no weight."""
     every = np.arange(N_SPLINES)
-    matrices[..., every, every] += RIDGE
+    # Of few samples a large penalty is all there is, and it does not tell quadratic functions: the
+    # ridge has to be more than its rounding.
+    largest = matrices[..., every, every].max(axis=-1, keepdims=True)
+    matrices[..., every, every] += RIDGE + N_SPLINES * np.finfo(float).eps * largest
     vectors = np.broadcast_to(vectors, matrices.shape[:-1])
     return np.linalg.solve(matrices, vectors[..., np.newaxis])[..., 0]

@@ -42,6 +42,15 @@ def test_gaussian_samples_tell_nothing():
     assert_array_equal(table[bulk], bin_centres()[bulk])  # the score of a Gaussian is y
 
 
+@pytest.mark.parametrize("n_samples", [4, 33, 40, 100])
+def test_scores_of_few_samples_are_finite(n_samples):
+    """A penalty does not tell quadratic functions, and few samples tell little else."""
+    rng = np.random.default_rng(n_samples)
+    for draw in (rng.standard_normal, rng.standard_cauchy, rng.standard_exponential):
+        for part in score(zscore(draw(n_samples))):
+            assert np.isfinite(part).all()
+
+
 def test_score_of_a_laplacian():
     samples = np.random.default_rng(0).laplace(scale=np.sqrt(0.5), size=500_000)
     table, _, information = score(samples)
