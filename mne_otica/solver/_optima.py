@@ -21,6 +21,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from mne_otica.solver._needles import find_needles
 from mne_otica.solver._rotations import nearest_rotation
 from mne_otica.solver.transport import target_correlation, transport_map
 
@@ -36,8 +37,10 @@ N_WEAKEST = 6  # components of which all pairs are tried
 N_GRID_SAMPLES = 2_000  # enough to propose a rotation, which more samples then confirm
 N_SAMPLES = 10_000
 N_CUMULANT_STARTS = 4
-N_CUMULANT_STEPS = 60
-MIN_PATIENCE, MAX_PATIENCE = 3, 8  # searches in vain before the weak block is left as it is
+N_CUMULANT_STEPS = 400
+INERTIA = 0.5
+EASY_BLOCK, MIN_ROUNDS, MAX_ROUNDS = 14, 8, 48
+MIN_PATIENCE, MAX_PATIENCE = 2, 4  # searches in vain before the weak block is left as it is
 SHAKE = 0.1  # noise added to a start that failed
 
 # Descends from a rotation of some whitened data: (data, start) -> (rotation, C of its rows).
@@ -75,6 +78,8 @@ def escape(
     spacing = max(1, X.shape[1] // N_SAMPLES)
     X, others = X[:, ::spacing], X[:, spacing // 2 :: spacing]
     better = _turn_pairs(X, W, correlation)
+    if better is None:
+        better = _take_needles(X, others, W, correlation, rng)
     return _resolve_weak(X, others, W, correlation, descend, rng) if better is None else better
 
 
@@ -123,6 +128,41 @@ def _candidate_pairs(Y: NDArray, correlation: NDArray) -> tuple[NDArray, NDArray
     return i[leading], j[leading]
 
 
+def _take_needles(
+    X: NDArray[np.float32],
+    others: NDArray[np.float32],
+    W: NDArray[np.float64],
+    correlation: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> NDArray[np.float64] | None:
+    """Look for lattices among the components that look Gaussian; each found leaves fewer."""
+    W, correlation = W.copy(), correlation.copy()
+    succeeded = False
+    while True:
+        block = np.flatnonzero(2 - 2 * correlation < LOOKS_GAUSSIAN)
+        if len(block) < 2:
+            return W if succeeded else None
+        if len(block) > MAX_BLOCK:
+            block = rng.choice(block, MAX_BLOCK, replace=False)
+        Z = W[block].astype(np.float32) @ X
+        before = W[block].astype(np.float32) @ others
+        tensor = _cumulants(Z, 4)
+        # Chances fall by half with each more component; a success shows that there is more to find.
+        n_rounds = MIN_ROUNDS * 2 ** max(0, len(block) - EASY_BLOCK)
+        for _ in range(MAX_ROUNDS if succeeded else min(n_rounds, MAX_ROUNDS)):
+            rotation = find_needles(Z, _cumulant_rotation(tensor, len(block), 1, rng))
+            if rotation is None:
+                continue
+            after = rotation.astype(np.float32) @ before
+            if np.sum(target_correlation(before) - target_correlation(after)) > WORTHWHILE:
+                W[block] = rotation @ W[block]
+                correlation[block] = target_correlation(W[block].astype(np.float32) @ X)
+                succeeded = True
+                break
+        else:
+            return W if succeeded else None
+
+
 def _resolve_weak(
     X: NDArray[np.float32],
     others: NDArray[np.float32],
@@ -153,7 +193,7 @@ def _resolve_weak(
         key = (order, *block)
         if key not in tensors:
             tensors[key] = _cumulants(Z, order)
-        start = _cumulant_rotation(tensors[key], len(block), rng)
+        start = _cumulant_rotation(tensors[key], len(block), N_CUMULANT_STARTS, rng)
         if failures:
             start = nearest_rotation(start + SHAKE * rng.standard_normal(start.shape))
         rotation, resolved = descend(Z, start)
@@ -166,25 +206,26 @@ def _resolve_weak(
 
 
 def _cumulant_rotation(
-    tensor: NDArray[np.float64], size: int, rng: np.random.Generator
+    tensor: NDArray[np.float64], size: int, n_starts: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Maximise the sum of squared cumulants of the rows, by fixed-point steps on the tensor."""
+    """Maximise the sum of the sizes of the cumulants of the rows, by steps on the tensor."""
     first, second = np.triu_indices(size)
     twice = np.where(first == second, 1, 2)  # a pair stands for both of its orders
     pair = np.empty((size, size), dtype=int)
     pair[first, second] = pair[second, first] = np.arange(len(first))
     best_value, best = -1.0, np.eye(size)
-    for _ in range(N_CUMULANT_STARTS):
+    for _ in range(n_starts):
         Q = nearest_rotation(rng.standard_normal((size, size)))
         for _ in range(N_CUMULANT_STEPS):
             gradient = (Q[:, first] * Q[:, second] * twice) @ tensor
             if gradient.shape != Q.shape:  # fourth order: two indices are left
                 gradient = np.matmul(gradient[:, pair], Q[:, :, np.newaxis])[:, :, 0]
             cumulants = np.sum(gradient * Q, axis=1, keepdims=True)
-            Q, previous = nearest_rotation(cumulants * gradient), Q
-            if np.abs(np.sum(Q * previous, axis=1)).min() > 1 - 1e-3:
+            # Without the inertia the steps would jump to and fro where cumulants are small.
+            Q, previous = nearest_rotation(np.sign(cumulants) * gradient + INERTIA * Q), Q
+            if np.sum(Q * previous, axis=1).min() > 1 - 1e-5:
                 break
-        value = np.sum(cumulants**2)
+        value = np.abs(cumulants).sum()
         if value > best_value:
             best_value, best = value, Q
     return best

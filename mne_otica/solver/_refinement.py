@@ -18,12 +18,14 @@ and for W → (I + S) W with zeros on the diagonal of S, rows scaled back to uni
 gradient E[ψ_i(y_i) y_j]. Near independence its Hessian joins S_ij and S_ji only, by
 [[1 + e_i, 1], [1, 1 + e_j]]. Limited-memory BFGS starts from there and back-tracks on L itself, so
 no step makes L larger. But for the determinant, L is a sum over the rows of W, so each row has its
-own length of step. Then the scores are fitted again, a few times.
+own length of step. Then the scores are fitted again, a few times. Last, `_edges` takes over for
+components whose density ends abruptly.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mne_otica.solver._edges import find_edges, sharpen
 from mne_otica.solver._lbfgs import Memory
 from mne_otica.solver._objective import Objective
 from mne_otica.solver._rotations import rotation
@@ -122,7 +124,7 @@ def refine_fully(
         moved = np.abs(np.linalg.solve(before.T, W.T) - np.eye(len(W))).max()
         if moved < tol or drop < negligible:
             break
-    return W
+    return sharpen(objective.X, W, find_edges(counts), information)
 
 
 def _descend(

@@ -111,15 +111,20 @@ class _Splines(NamedTuple):
         return sums, slopes
 
 
+def share_of_gaps(counts: NDArray) -> float:
+    """Return which share of the merged bins of one component is empty, but for its tails."""
+    share = np.cumsum(counts) / counts.sum()
+    between = counts[(share > 0.1) & (share < 0.9)]
+    return 1 - np.count_nonzero(between) / max(len(between), 1)
+
+
 def _knots(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Place the knots of one component by its blurred counts."""
     seen = np.flatnonzero(counts)
     counts, edges = counts[seen[0] : seen[-1] + 1], merged_edges()[seen[0] : seen[-1] + 2]
     usual = np.diff(np.arcsinh(edges))
     density = usual.copy()
-    share = np.cumsum(counts) / counts.sum()
-    between = counts[(share > 0.1) & (share < 0.9)]
-    gaps = 1 - np.count_nonzero(between) / max(len(between), 1)
+    gaps = share_of_gaps(counts)
     from_ends = np.exp((edges[0] - edges) / END) - np.exp((edges - edges[-1]) / END)
     density -= MORE_AT_ENDS * max(0, 1 - gaps / MAX_GAPS) * np.diff(from_ends)
     scale = N_INTERVALS / usual.sum()

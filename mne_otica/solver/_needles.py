@@ -1,0 +1,75 @@
+"""Directions along which the samples lie on a lattice, among others that look Gaussian.
+
+A count, such as a binomial one, is nearly Gaussian but for the lattice of its values. Mixed with
+others by more than a few degrees it looks Gaussian to every contrast. Its lattice shows in the
+characteristic function φ(v) = E[exp(i v·x)] of white data x, which all but vanishes far from zero,
+except that |φ| is 1 at a vector v along the source, of length 2π over the spacing. Around it
+|φ| falls as exp(-|δ|² / 2), so that v + ∇ log|φ| is the peak, from wherever a slope can be seen.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Lengths of v to start from; peaks are about one wide. Shorter ones would meet the bulk of
+# a Gaussian, and what is more finely spaced cannot be told without being found.
+LENGTHS = np.arange(5, 16, 2)
+N_STEPS = 12
+LONGEST_STEP = 1.5
+# After each of the first steps, those are followed that are highest, this share of them.
+N_CUTS, SHARE, MIN_FOLLOWED = 5, 0.75, 20
+# Height of a peak. Of N Gaussian samples the highest found is about six times 1 / √N.
+MIN_HEIGHT = 0.3
+MIN_HEIGHT_OF_NOISE = 10.0
+MIN_NEW = 0.9  # length of a direction across those found
+
+
+def find_needles(Z: NDArray[np.float32], start: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Look for lattices near given directions.
+
+    Parameters
+    ----------
+    Z : ndarray of float32, shape (n_components, n_samples)
+        White data.
+    start : ndarray, shape (n_components, n_components)
+        A rotation, whose rows are the directions.
+
+    Returns
+    -------
+    rotation : ndarray, shape (n_components, n_components) | None
+        The directions that were found and others across them, or None if there were none.
+    """
+    vectors, heights = _peaks(Z, np.concatenate([length * start for length in LENGTHS]))
+    least = max(MIN_HEIGHT, MIN_HEIGHT_OF_NOISE / np.sqrt(Z.shape[1]))
+    found = np.empty((0, len(Z)))
+    for k in np.argsort(heights)[::-1]:
+        if heights[k] < least:
+            break
+        direction = vectors[k] / np.linalg.norm(vectors[k])
+        across = direction - found.T @ (found @ direction)
+        length = np.linalg.norm(across)
+        if length > MIN_NEW:
+            found = np.vstack([found, across / length])
+    return np.linalg.qr(found.T, mode="complete")[0].T if len(found) else None
+
+
+def _peaks(
+    Z: NDArray[np.float32], vectors: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Climb |φ| from many vectors at once; return where the highest came to, and how high."""
+    n_samples = Z.shape[1]
+    for step in range(N_STEPS):
+        phases = vectors.astype(np.float32) @ Z
+        cosines, sines = np.cos(phases), np.sin(phases)
+        real, imaginary = cosines.mean(axis=1), sines.mean(axis=1)
+        heights = np.hypot(real, imaginary)
+        if 0 < step <= N_CUTS:
+            n_followed = max(MIN_FOLLOWED, int(SHARE * len(vectors)))
+            followed = np.argsort(heights)[::-1][:n_followed]
+            vectors, heights = vectors[followed], heights[followed]
+            cosines, sines = cosines[followed], sines[followed]
+            real, imaginary = real[followed], imaginary[followed]
+        slopes = imaginary[:, np.newaxis] * (cosines @ Z.T) - real[:, np.newaxis] * (sines @ Z.T)
+        slopes = slopes.astype(np.float64) / (n_samples * heights**2)[:, np.newaxis]
+        lengths = np.linalg.norm(slopes, axis=1, keepdims=True)
+        vectors = vectors + slopes * np.minimum(1, LONGEST_STEP / lengths)
+    return vectors, heights
