@@ -277,6 +277,9 @@ def fit_scores(
     level, tilt = (np.sum(coefficients * part, axis=1, keepdims=True) for part in trend)
     y = bin_centres()
     tables = y + _finer(splines.combine(coefficients)[0]) - level - tilt * y
+    # Between the points of a lattice the score is anything, and its sum would tell their densities.
+    lattice = np.array([share_of_gaps(row) > MAX_GAPS for row in merged])
+    tables[np.repeat((blurred == 0) & lattice[:, np.newaxis], MERGE, axis=1)] = 0
     for row, seen in zip(tables, counts > 0, strict=True):
         first, last = seen.argmax(), N_BINS - 1 - seen[::-1].argmax()
         row[:first], row[last + 1 :] = row[first], row[last]
