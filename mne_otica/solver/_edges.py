@@ -25,11 +25,12 @@ from mne_otica.solver._scores import MAX_GAPS, MERGE, N_MERGED, share_of_gaps
 from mne_otica.solver.transport import bin_edges
 
 INFORMATION = 0.9032  # of Φ in units of its width: the integral of φ² / Φ
-# Two successive windows of that many samples, and of at least so many for each weight, are as wide
-# as each other within this factor if the density ends abruptly. In the tail of a Gaussian the outer
+# Two successive windows of so many samples for each weight, and of at least that many or that share
+# of all, are as wide as each other within this factor if the density ends abruptly. In the tail of a Gaussian the outer
 # one is three times as wide, and it is 1.8 times as wide where a density falls to zero linearly.
-MIN_WINDOW = 200
 WINDOW_PER_WEIGHT = 10
+MIN_WINDOW = 200
+MIN_WINDOW_SHARE = 0.02
 MAX_RATIO = 1.4
 MAX_SHARE = 0.25  # of the samples, in both windows
 # What to start from, at least, in units of the sharpest that can be reached: scores that follow the
@@ -59,7 +60,7 @@ def find_edges(counts: NDArray[np.int64]) -> list[list[Edge]]:
         Samples of each component in each bin.
     """
     n_weights, n_samples = len(counts) - 1, int(counts[0].sum())
-    window = max(MIN_WINDOW, WINDOW_PER_WEIGHT * n_weights)
+    window = max(MIN_WINDOW, MIN_WINDOW_SHARE * n_samples, WINDOW_PER_WEIGHT * n_weights)
     if 2 * window + n_weights > MAX_SHARE * n_samples:
         return [[] for _ in counts]
     # The outermost samples may be blurred out of the density.
@@ -183,6 +184,8 @@ class _Problem:
         for _ in range(N_STEPS):
             t = (self.values + self.solution @ self.factors) / width
             near = t < FAR
+            if np.count_nonzero(near) < len(self.solution):
+                return  # the density has no such edge
             t, factors = t[near], self.factors[:, near]
             mills = np.exp(-0.5 * t**2 - log_ndtr(t)) / np.sqrt(2 * np.pi)
             gradient = self.linear - factors @ mills / width
