@@ -26,8 +26,9 @@ from mne_otica.solver.transport import bin_edges
 
 INFORMATION = 0.9032  # of Φ in units of its width: the integral of φ² / Φ
 # Two successive windows of so many samples for each weight, and of at least that many or that share
-# of all, are as wide as each other within this factor if the density ends abruptly. In the tail of a Gaussian the outer
-# one is three times as wide, and it is 1.8 times as wide where a density falls to zero linearly.
+# of all, are as wide as each other within this factor if the density ends abruptly. In the tail of
+# a Gaussian the outer one is three times as wide, and it is 1.8 times as wide where a density falls
+# to zero linearly.
 WINDOW_PER_WEIGHT = 10
 MIN_WINDOW = 200
 MIN_WINDOW_SHARE = 0.02

@@ -9,10 +9,10 @@ grid of rotations.
 
 The weak block. Components that look Gaussian are Gaussian, or mixtures of sources with fine
 structure, such as the lattice of a count. The contrast then has a needle a few degrees
-wide at each source and a flat, noisy plain between. On that plain it is close to a sum
-of squared cumulants, which has no spurious optimum in the population. So the block is
-solved on a cumulant tensor first, without a pass over the data, which lands near the needles,
-and the contrast takes over from there. Components that were resolved leave the block, and the
+wide at each source and a flat, noisy plain between. On that plain only cumulants tell
+sources apart. So the block is solved on a cumulant tensor first, without a pass over the data,
+which lands near some of the needles. Lattices are found from there by `_needles`; for what is left,
+the contrast takes over. Components that were resolved leave the block, and the
 smaller block is easier. Data whose components are all clearly non-Gaussian pay nothing.
 """
 
@@ -38,7 +38,8 @@ N_GRID_SAMPLES = 2_000  # enough to propose a rotation, which more samples then 
 N_SAMPLES = 10_000
 N_CUMULANT_STARTS = 4
 N_CUMULANT_STEPS = 400
-INERTIA = 0.5
+INERTIA = 0.5  # about twice the cumulants that are hard to tell
+# Rounds in vain before no more lattices are expected.
 EASY_BLOCK, MIN_ROUNDS, MAX_ROUNDS = 14, 8, 48
 MIN_PATIENCE, MAX_PATIENCE = 2, 4  # searches in vain before the weak block is left as it is
 SHAKE = 0.1  # noise added to a start that failed
