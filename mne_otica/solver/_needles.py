@@ -61,7 +61,7 @@ def _peaks(
         phases = vectors.astype(np.float32) @ Z
         cosines, sines = np.cos(phases), np.sin(phases)
         real, imaginary = cosines.mean(axis=1), sines.mean(axis=1)
-        heights = np.hypot(real, imaginary)
+        heights = np.maximum(np.hypot(real, imaginary), 1e-9)
         if 0 < step <= N_CUTS:
             n_followed = max(MIN_FOLLOWED, int(SHARE * len(vectors)))
             followed = np.argsort(heights)[::-1][:n_followed]
@@ -71,5 +71,5 @@ def _peaks(
         slopes = imaginary[:, np.newaxis] * (cosines @ Z.T) - real[:, np.newaxis] * (sines @ Z.T)
         slopes = slopes.astype(np.float64) / (n_samples * heights**2)[:, np.newaxis]
         lengths = np.linalg.norm(slopes, axis=1, keepdims=True)
-        vectors = vectors + slopes * np.minimum(1, LONGEST_STEP / lengths)
+        vectors = vectors + slopes * (LONGEST_STEP / np.maximum(lengths, LONGEST_STEP))
     return vectors, heights

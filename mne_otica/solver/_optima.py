@@ -36,11 +36,11 @@ PAIRS_PER_COMPONENT = 3
 N_WEAKEST = 6  # components of which all pairs are tried
 N_GRID_SAMPLES = 2_000  # enough to propose a rotation, which more samples then confirm
 N_SAMPLES = 10_000
-N_CUMULANT_STARTS = 4
+N_CUMULANT_STARTS = 2
 N_CUMULANT_STEPS = 400
 INERTIA = 0.5  # about twice the cumulants that are hard to tell
 # Rounds in vain before no more lattices are expected.
-EASY_BLOCK, MIN_ROUNDS, MAX_ROUNDS = 14, 8, 48
+EASY_BLOCK, MIN_ROUNDS, MAX_ROUNDS = 12, 2, 48
 MIN_PATIENCE, MAX_PATIENCE = 2, 4  # searches in vain before the weak block is left as it is
 SHAKE = 0.1  # noise added to a start that failed
 
