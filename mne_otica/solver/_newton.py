@@ -65,6 +65,7 @@ MIDDLE_FROM = 2
 # What is polished later, on all samples and components, need not be found exactly.
 SCOUT_TOL_FACTOR = 10
 REFINED_TOL_FACTOR = 3
+NEARLY = 1
 SEARCH_TOL_FACTOR = 3
 
 
@@ -159,7 +160,7 @@ def solve(
     n_scout = max(MIN_SCOUT_SAMPLES, SCOUT_SAMPLES_PER_COMPONENT * len(X))
     n_middle = MIDDLE_FACTOR * n_scout
     refined = refinement != "none" and len(X) > 1
-    nearly = tol
+    nearly = NEARLY * tol if refined else tol
     if X.shape[1] >= SCOUTED_FROM * n_scout:
         W = fit.descend(_some(X, n_scout, rng)[0], W, SCOUT_TOL_FACTOR * tol).W
         nearly = REFINED_TOL_FACTOR * tol if refined else tol

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mne_otica.solver._rotations import nearest_rotation
+from mne_otica.solver._threads import in_threads
 from mne_otica.solver.transport import target_correlation, transport_map
 
 # In units of the contrast W2². Samples of noise show 0.001 or less, needles 0.02 or so.
@@ -93,7 +94,11 @@ def _turn_pairs(
     i, j = _candidate_pairs(Y, correlation)
     grid = Y[:, :: max(1, Y.shape[1] // N_GRID_SAMPLES)]
     angles = np.arange(N_ANGLES) * (np.pi / 2 / N_ANGLES)
-    values = np.array([target_correlation(_turned(grid[i], grid[j], a)).sum(0) for a in angles])
+
+    def value(angle: float) -> NDArray[np.float32]:
+        return target_correlation(_turned(grid[i], grid[j], angle)).sum(axis=0)
+
+    values = np.array(in_threads(value, angles))
     drops, best = values[0] - values.min(axis=0), angles[values.argmin(axis=0)]
     better, free = W.copy(), np.ones(len(W), dtype=bool)
     for pair in np.argsort(drops)[::-1]:

@@ -5,6 +5,7 @@ threadpoolctl; without it, there is one thread here, and BLAS has as many as it 
 """
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -78,9 +79,28 @@ def _pool(n_workers: int, process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_workers, thread_name_prefix="mne_otica")
 
 
-def in_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-    """Yield the results in the order of the items, whatever the number of threads."""
+def in_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Return the results in the order of the items, whatever the number of threads."""
     n_workers = min(n_threads(), len(items)) if _blas() else 1
     if n_workers < 2:
-        return map(function, items)
-    return _pool(n_workers, os.getpid()).map(function, items)
+        return [function(item) for item in items]
+    left = deque(enumerate(items))
+    results: dict[int, Result] = {}
+
+    def work() -> None:
+        while left:
+            try:
+                number, item = left.popleft()
+            except IndexError:  # another thread was faster
+                return
+            results[number] = function(item)
+
+    # The thread that calls does its share: it need not be woken up.
+    helping = [_pool(n_workers - 1, os.getpid()).submit(work) for _ in range(n_workers - 1)]
+    try:
+        work()
+    finally:
+        for future in helping:
+            if not future.cancel():
+                future.result()
+    return [results[number] for number in range(len(items))]
