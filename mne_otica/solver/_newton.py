@@ -180,7 +180,8 @@ def _some(X: NDArray[np.float32], n_samples: int, rng: np.random.Generator) -> N
     """
     spans = np.arange(n_samples) + rng.random(n_samples)
     X = X[:, (spans * (X.shape[1] / n_samples)).astype(int)]
-    values, vectors = np.linalg.eigh(np.cov(X, dtype=np.float64, bias=True))
+    covariance = np.atleast_2d(np.cov(X, dtype=np.float64, bias=True))
+    values, vectors = np.linalg.eigh(covariance)
     # What is rare can be missing among few samples: its noise is not blown up to its size.
     half = ((vectors / np.sqrt(np.maximum(values, MIN_VARIANCE))) @ vectors.T).astype(X.dtype)
     return half @ (X - X.mean(axis=1, keepdims=True))
