@@ -1,6 +1,6 @@
-"""The study at a glance: a table for programs and a page for people, worst first.
+"""The summary of a study, worst first: a table for programs and a page for people.
 
-The page is one HTML file that needs nothing else, on a screen or a phone.
+The page is one self-contained HTML file, for desktop and phone.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def worst_first(rows: Sequence[Row]) -> list[Row]:
 def _badness(row: Row) -> tuple[int, bool, float]:
     benefit = 0.0 if row["benefit"] is None else row["benefit"]
     harm = 0.0 if row["harm"] is None else row["harm"]
-    # What did not converge, or took out much away from blinks, before what removed little.
+    # Fits that did not converge and large harm come before small benefit.
     return STATUSES.index(row["status"]), row["converged"] is not False, benefit - harm
 
 
@@ -113,7 +113,7 @@ def _plain_cell(value: Any) -> str:
 
 
 def page(rows: Sequence[Row], title: str = "Artifacts removed") -> str:
-    """Return the page; the rows come in the order in which they are shown."""
+    """Return the page, with the rows in the order given."""
     counts = Counter(row["status"] for row in rows)
     chips = "".join(
         f'<li class="{status}"><b>{counts[status]}</b>{_MARKS[status]} {status}</li>'
@@ -170,7 +170,7 @@ def _class(kind: str) -> str:
 
 def _row(row: Row) -> str:
     names = list(_COLUMNS)
-    if row["status"] == "failed":  # there is nothing to tell but why
+    if row["status"] == "failed":  # there are no results, only the reason
         names = names[:3]
     return "<tr>" + "".join(_cell(row, name) for name in names) + "</tr>"
 
@@ -199,7 +199,7 @@ def _cell(row: Row, name: str) -> str:
 
 
 def _by_kind(row: Row) -> str:
-    """Return how much of each kind went and what that cost, in a few words."""
+    """Return benefit and harm of each kind, as short text."""
     told = []
     for kind in kinds():
         at = kind_columns(kind)
@@ -220,7 +220,7 @@ def _charts(rows: Sequence[Row]) -> str:
 
 
 def _histogram(values: list[float], edges: np.ndarray, caption: str, unit: str) -> str:
-    """Return a histogram as a figure; what is beyond the edges counts in the end bins."""
+    """Return a histogram as a figure; values beyond the edges count in the outer bins."""
     if not values:
         return ""
     counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
