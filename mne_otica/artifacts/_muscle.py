@@ -104,7 +104,8 @@ KIND = Kind(
         # The only evidence for a muscle that is tense for a few seconds only
         "burst": Feature(((0.3, -0.3), (0.8, 0), (1.5, 1), (2.5, 2.5)), "", "bursts, though few"),
         "low": Feature(
-            ((0.6, 0.2), (1.2, -0.5), (2, -2)), "most of its power is below 3 Hz, as in eye movements"
+            ((0.6, 0.2), (1.2, -0.5), (2, -2)),
+            "most of its power is below 3 Hz, as in eye movements",
         ),
         "alpha": Feature(((0.2, 0.3), (0.6, -0.7), (1.2, -2)), "it has an alpha rhythm"),
         "rim": Feature(
