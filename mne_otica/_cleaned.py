@@ -14,7 +14,6 @@ from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica._docs import fill_doc
-from mne_otica._found import PLURALS
 from mne_otica._recording import quiet
 from mne_otica.artifacts import ArtifactScores, BlinkScores, BlinkTimes
 from mne_otica.evaluation import KindResult, Preservation, RMSReduction, kind_line, plain
@@ -312,14 +311,14 @@ class Cleaned:
             return rows
         benefit, harm = self.benefit, self.harm
         # Benefit and harm of the first kind that was measured at its events
-        kind = next(one.kind for one in self.kinds.values() if one.benefit is benefit)
-        many, names = PLURALS[kind], benefit.most_affected()
+        event = next(one.event for one in self.kinds.values() if one.benefit is benefit)
+        many, names = f"{event}s", benefit.most_affected()
         taken = ", ".join(f"{name} {share:.1%}" for name, share in harm.taken_out_per_band.items())
         power = ", ".join(f"{name} {change:+z.1%}" for name, change in harm.band_power.items())
         return [
             *rows,
             (
-                f"Reduction of the average {kind} at {', '.join(names)}",
+                f"Reduction of the average {event} at {', '.join(names)}",
                 f"{benefit.average:.0%}{_over_events(benefit.average_interval, many)}",
             ),
             (f"Reduction of the RMS at {many} there", f"{benefit.over(names):.0%}"),

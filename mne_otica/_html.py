@@ -116,8 +116,9 @@ def _kinds(result: Cleaned) -> str:
             "Kind": part.kind,
             "Components": ", ".join(component_names(part.components)) or "by hand",
             "Events": str(len(part.events)) if part.benefit is not None else "–",
-            "Removed of it": f"{part.gone:.0%}",
+            "Removed": f"{part.gone:.0%}",
             "Taken out away from it": f"{part.harm.taken_out:.1%}",
+            "For sham events": "–" if part.harm.sham is None else f"{part.harm.sham:.1%}",
         }
         for part in parts(result)
     ]

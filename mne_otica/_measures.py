@@ -229,6 +229,11 @@ class KindResult:
     left_in: list[int] = field(default_factory=list)
 
     @property
+    def event(self) -> str:
+        """The name of one event."""
+        return "electrode pop" if self.kind == "electrode" else self.kind
+
+    @property
     def cost(self) -> float | None:
         """Share of the signal that was removed without being an artifact.
 

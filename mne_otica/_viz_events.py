@@ -132,7 +132,7 @@ def plot_removal(
     for name, style in _PARTS.items():
         axes[0].plot(times, windows[name][median], label=name, **style)
         axes[1].plot(times, np.nanmean(windows[name], axis=0), **style)
-    entitle(axes[0], f"One {part.kind}")
+    entitle(axes[0], f"One {part.event}")
     entitle(axes[1], f"Average of {len(heights)}")
     axes[0].set_ylabel(f"{result.ica._ica_names[component]} (a.u.)")
     for ax in axes:
@@ -188,7 +188,7 @@ def plot_traces(
     for k, part in enumerate(_at_events(result)):
         times = event_times(result, part)
         times = times[(times >= start) & (times <= start + duration)]
-        style = EVENT | dict(color=f"C{3 + k}", label=part.kind)
+        style = EVENT | dict(color=f"C{3 + k}", label=part.event)
         ax.plot(times, np.full(len(times), low), **style)
     ax.set(xlabel="Time (s)", ylabel="EEG (µV)", xlim=(start, start + duration))
     entitle(ax, ch_name, loc="left")
@@ -201,7 +201,7 @@ def plot_traces(
 def _label_windows(ax: Axes, part: KindResult) -> None:
     """Label axes that show windows around events."""
     ax.set_xticks([-HALF, 0, HALF])
-    ax.set_xlabel(f"Time from {part.kind} (s)")
+    ax.set_xlabel(f"Time from {part.event} (s)")
     ax.locator_params(axis="y", nbins=5)
     bare(ax)
 

@@ -21,7 +21,6 @@ from mne_otica._drawing import (
     finish,
     info_of,
 )
-from mne_otica._found import PLURALS
 from mne_otica._topomap import plot_map
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def plot_reduction(
     """
     part = checked_part(result, kind, by_events=True)
     shares = 100 * np.nan_to_num(part.benefit.per_channel)
-    title = f"Benefit: RMS at {PLURALS[part.kind]}\n{part.benefit.overall:.0%} less"
+    title = f"Benefit: RMS at {part.event}s\n{part.benefit.overall:.0%} less"
     return _plot_channels(result, shares, part.benefit.ch_names, title, 100.0, "Reds", ax, show)
 
 
@@ -76,7 +75,7 @@ def plot_harm(
     """
     part = checked_part(result, kind)
     shares = 100 * np.nan_to_num(part.harm.taken_out_per_channel)
-    where = f"away from {PLURALS[part.kind]}" if part.benefit is not None else "altogether"
+    where = f"away from {part.event}s" if part.benefit is not None else "altogether"
     title = f"Harm: taken out {where}\n{part.harm.taken_out:.1%}"
     most = 10.0 * max(1, np.ceil(shares.max() / 10))
     return _plot_channels(result, shares, part.harm.ch_names, title, most, "Purples", ax, show)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 from mne.viz.utils import plt_show
 
 from mne_otica._calibration import calibration
@@ -95,6 +96,7 @@ def _plot_index(ax: Axes, stability: Stability) -> None:
         f"{len(stability.matches)} refits by {stability.method}. Stable is not the same as brain",
         loc="left",
     )
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=2)
 

@@ -367,7 +367,7 @@ def kind_line(result: KindResult) -> str:
         return f"nothing of {result.kind} in {left_in}, as the channels do not show it there"
     line = ""
     if result.benefit is not None and result.harm is not None:
-        line = _line(result.benefit, result.harm, result.kind)
+        line = _line(result.benefit, result.harm, result.event)
     elif result.gone is not None:
         line = f"{100 * result.gone:.0f} % of what is above 15 Hz where {result.kind} is strongest"
     if result.whole:

@@ -52,7 +52,9 @@ td.number, th.number { text-align: right; }
 td.number { white-space: nowrap; }
 td.name, td.message { overflow-wrap: anywhere; }
 td.name { min-width: 8rem; }
-td.message { min-width: 14rem; }
+td.message { min-width: 16rem; }
+td.list { min-width: 6rem; }
+td.list span { white-space: nowrap; }
 details { color: var(--soft); font-size: 12px; }
 a { color: inherit; text-decoration-color: var(--bar); text-underline-offset: 2px; }
 .status { font-weight: 600; white-space: nowrap; }
@@ -60,7 +62,7 @@ a { color: inherit; text-decoration-color: var(--bar); text-underline-offset: 2p
 .no-blink { color: var(--no-blink); } .ok { color: var(--ok); }
 @media (max-width: 64rem) {
   body { padding: 1rem; }
-  thead { position: absolute; left: -100rem; }
+  thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   table, tbody, tr, td { display: block; }
   tr { display: flex; flex-wrap: wrap; column-gap: 1rem; border: 1px solid var(--line);
     border-radius: 6px; background: var(--card); margin-bottom: .75rem; padding: .5rem .75rem; }
@@ -68,7 +70,8 @@ a { color: inherit; text-decoration-color: var(--bar); text-underline-offset: 2p
   td.empty { display: none; }
   td.name, td.message { flex-basis: 100%; min-width: 0; }
   td.name { font-weight: 600; }
-  td.number::before { content: attr(data-label) " "; color: var(--soft); }
+  td.list { min-width: 0; }
+  td.number::before, td.list::before { content: attr(data-label) " "; color: var(--soft); }
 }
 """
 
@@ -129,9 +132,8 @@ def page(rows: Sequence[Row], title: str = "Artifacts removed") -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>
 <h1>{html.escape(title)}</h1>
-<p>{len(rows)} recordings, those to look at first on top. Names lead to reports. To remove other
-components, use <code>mne_otica review</code> or edit <code>*_components.tsv</code>, and run
-again.</p>
+<p>{len(rows)} recordings, worst first. Names link to reports. To remove other components, use
+<code>mne_otica review</code> or edit <code>*_components.tsv</code>, and run again.</p>
 <ul class="counts">{chips}</ul>
 <div class="charts">{_charts(rows)}</div>
 <table><thead><tr>{head}</tr></thead><tbody>
@@ -154,11 +156,11 @@ _COLUMNS: dict[str, tuple[str, Callable[[Any], str] | None, str]] = {
     "message": ("What happened", None, "message"),
     "duration": ("Length", _seconds, "number"),
     "components": ("Fitted / rank", str, "number"),
-    "removed": ("Removed", str, "number"),
+    "removed": ("Removed", str, "list"),
     "blinks": ("Blinks", str, "number"),
     "benefit": ("Average artifact removed", _percent, "number"),
-    "harm": ("Taken out away from blinks", _percent, "number"),
-    "kinds": ("Removed / cost, by kind", str, "number"),
+    "harm": ("Taken out away from it", _percent, "number"),
+    "kinds": ("Benefit / harm, by kind", str, "list"),
     "converged": ("Converged", lambda value: "yes" if value else "no", "number"),
     "seconds": ("Took", lambda value: f"{value:.1f} s", "number"),
 }
@@ -195,7 +197,10 @@ def _cell(row: Row, name: str) -> str:
     text = f"{value} / {row['rank']}" if name == "components" else show(value)
     if name == "removed" and row["refits"]:
         text += f", came back in {'at least ' * (' ' in value)}{row['refits']} refits"
-    return f'<td class="{kind}" data-label="{label}">{html.escape(text)}</td>'
+    text = html.escape(text)
+    if name == "kinds":
+        text = ", ".join(f"<span>{one}</span>" for one in text.split(", "))
+    return f'<td class="{kind}" data-label="{label}">{text}</td>'
 
 
 def _by_kind(row: Row) -> str:
@@ -215,8 +220,8 @@ def _charts(rows: Sequence[Row]) -> str:
     benefit = [100 * row["benefit"] for row in rows if row["benefit"] is not None]
     harm = [100 * row["harm"] for row in rows if row["harm"] is not None]
     return _histogram(
-        benefit, np.arange(0, 101, 10), "Removed of the average artifact (%)", "recordings"
-    ) + _histogram(harm, np.arange(0, 51, 5), "Taken out away from blinks (%)", "recordings")
+        benefit, np.arange(0, 101, 10), "Average artifact removed (%)", "recordings"
+    ) + _histogram(harm, np.arange(0, 51, 5), "Taken out away from it (%)", "recordings")
 
 
 def _histogram(values: list[float], edges: np.ndarray, caption: str, unit: str) -> str:
