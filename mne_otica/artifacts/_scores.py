@@ -143,7 +143,7 @@ class ArtifactScores:
         ]
 
     def stored(self) -> dict[str, Any]:
-        """Return the scores as plain content for a file, see `restored`.
+        """Return the scores as plain content for a file.
 
         Returns
         -------
