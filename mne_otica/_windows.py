@@ -167,8 +167,8 @@ def free_samples(
 def free_stretches(
     arrays: Sequence[NDArray[np.float64]], sfreq: float, free: NDArray[np.bool_]
 ) -> tuple[list[NDArray[np.float64]], int]:
-    """Return adjacent free stretches of two seconds, and their length in samples."""
-    # Shorter stretches are used if there is none of two seconds.
+    """Return the stretches of two seconds that are free, side by side, and their length."""
+    # A shorter stretch is taken where there is none of two seconds.
     for seconds in (2.0, 1.0, 0.5):
         length = int(seconds * sfreq)
         starts = _tiles(free, length)
@@ -181,10 +181,10 @@ def free_stretches(
 def spectrum(
     stretches: NDArray[np.float64], sfreq: float, length: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return frequencies, and the power averaged over channels, of stretches of one length."""
+    """Return frequencies and the mean power over channels of stretches of one length."""
     if not length:
         return np.zeros(0), np.zeros(0)
-    # Welch's windows have the length of the stretches, so that none crosses a joint.
+    # Welch's windows have the length of the stretches, so none lies across a joint.
     psd, freqs = mne.time_frequency.psd_array_welch(
         stretches, sfreq, n_fft=length, n_per_seg=length, n_overlap=0, verbose="error"
     )

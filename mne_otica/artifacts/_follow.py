@@ -61,7 +61,7 @@ def _paths(
     """
     shape = (len(times), len(_PERIODS), len(ranks))
     gains, before = np.zeros(shape), np.full(shape[:2], -1)
-    # The gain of the best path that lost track, and where it did
+    # What the best path gains that has lost the beat, and where it was lost.
     lost, lost_at = np.full(shape[1:], -np.inf), np.full(shape[1], -1)
     first = np.searchsorted(times, times - _REACH * _PERIODS.max())
     for i, start in enumerate(first):

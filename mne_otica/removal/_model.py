@@ -124,7 +124,7 @@ class Component:
         values = self.course[at] - self.part[at]
         values[frame.inside] += own
         if known.any():
-            values -= values[known].mean()  # offsets may be large
+            values -= values[known].mean()  # offsets are large; what is left of them is drift
         return values, known
 
     def learn_rest(self) -> None:
@@ -144,7 +144,7 @@ class Component:
         self.unpredicted[np.diag_indices(frame.length)] += 1e-9 * self.lags[0]
 
     def windows(self, events: Samples, parts: Array) -> Array:
-        """Return each event's window without the other events and the predicted rest."""
+        """Return each event's window without the other events and what can be predicted."""
         found = np.zeros((len(events), self.frame.length))
         for k, (event, own) in enumerate(zip(events, parts, strict=True)):
             values, known = self._around(event, own)
@@ -254,7 +254,7 @@ def autocovariance(rest: Array, good: Mask, rate: float, n_lags: int) -> Array:
         shares.append(good[k : k + length].mean())
     shares = np.array(shares)
     usable = shares >= min(_MOSTLY, shares.max())
-    # Bad spans are interpolated linearly, which adds hardly any power.
+    # Bad spans are bridged by lines, which hold next to no power.
     powers = np.array(powers)[usable] / np.maximum(shares[usable], 1 / length)[:, np.newaxis]
     mean = powers.mean(axis=0)
     # For a stationary signal powers are exponentially distributed over stretches, so the mean

@@ -16,9 +16,9 @@ densities f_i, the mean negative log-likelihood of a sample is
 
 and for W → (I + S) W with zeros on the diagonal of S, rows scaled back to unit length, it has the
 gradient E[ψ_i(y_i) y_j]. Near independence its Hessian joins S_ij and S_ji only, by
-[[1 + e_i, 1], [1, 1 + e_j]]. Limited-memory BFGS starts from there, with backtracking on L itself,
-so no step increases L. Except for the determinant, L is a sum over the rows of W, so each row has
-its own step length. Then the scores are fitted again, a few times.
+[[1 + e_i, 1], [1, 1 + e_j]]. Limited-memory BFGS starts from there and back-tracks on L itself, so
+no step makes L larger. But for the determinant, L is a sum over the rows of W, so each row has its
+own length of step. Then the scores are fitted again, a few times.
 """
 
 import numpy as np
