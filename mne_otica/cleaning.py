@@ -220,8 +220,8 @@ def fit_ica(
         ica.fit(filtered, reject_by_annotation=reject)
     logger.info(
         f"Fit: {ica.n_components_} components in {ica.n_iter_} iterations on {ica.n_samples_} "
-        f"samples; {ica.n_samples_ / ica.n_components_**2:.0f} for each squared component, "
-        f"{SAMPLES_PER_SQUARED_COMPONENT} are enough."
+        f"samples, {ica.n_samples_ / ica.n_components_**2:.0f} per squared number of components "
+        f"(at least {SAMPLES_PER_SQUARED_COMPONENT} are recommended)."
     )
     return ica
 

@@ -123,7 +123,7 @@ def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
         "--out",
         type=Path,
         metavar="FOLDER",
-        help="where to write; nothing goes elsewhere (default for BIDS: derivatives/mne-otica)",
+        help="the output folder (default for BIDS: derivatives/mne-otica)",
     )
     if command in ("run", "fit"):
         add(

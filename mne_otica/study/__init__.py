@@ -195,7 +195,7 @@ def clean_study(
             waiting.append(unit)
         else:
             rows += done
-    logger.info(f"{len(recordings)} recordings, {len(rows)} of them already done.")
+    logger.info(f"{len(recordings)} recording(s), {len(rows)} of them already done.")
     try:
         rows += _work(waiting, out, options, n_jobs, dask, on_error)
     finally:

@@ -132,7 +132,7 @@ def page(rows: Sequence[Row], title: str = "Artifacts removed") -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>
 <h1>{html.escape(title)}</h1>
-<p>{len(rows)} recordings, worst first. Names link to reports. To remove other components, use
+<p>{len(rows)} recording(s), worst first. Names link to reports. To remove other components, use
 <code>mne_otica review</code> or edit <code>*_components.tsv</code>, and run again.</p>
 <ul class="counts">{chips}</ul>
 <div class="charts">{_charts(rows)}</div>
