@@ -1,4 +1,4 @@
-"""Components, or channels, with all that is known about them before they are judged."""
+"""Components, or channels, with all the evidence about them."""
 
 from __future__ import annotations
 
@@ -182,10 +182,10 @@ class Components:
 
     @cached_property
     def locking(self) -> NDArray[np.float64]:
-        """How much each is locked to the heart, over chance; NaN where no heart is known.
+        """How much each is locked to the heart, relative to chance; NaN if no heart is known.
 
-        To the beats of an ECG channel, or else of the component that recurs most like a heart,
-        for which it is not known itself.
+        The beats are those of an ECG channel, or else of the component that is most like a heart;
+        for that component itself it is NaN.
         """
         if "ecg" in self.sensors:
             beats = max(_rhythm.rhythms(self.sensors["ecg"].prepared), key=lambda one: one.z)

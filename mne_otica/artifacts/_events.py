@@ -109,11 +109,11 @@ def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: 
 
 
 def _typical(heights: NDArray[np.float64], prepared: Prepared) -> float:
-    """Return the typical height of the largest kind of events that is not a rarity.
+    """Return the typical height of the largest kind of events that is not rare.
 
-    The median of the highest few: at least as many as someone who hardly blinks would show,
-    and at least a third of those above the noise, so that one artifact of many peaks does
-    not set it.
+    It is the median of the highest ones: at least as many as in someone who hardly blinks, and at
+    least a third of those above the noise, so that a single artifact with many peaks does not
+    determine it.
     """
     if not len(heights):
         return 0.0
@@ -137,8 +137,8 @@ def _find_events(z: NDArray[np.float64], prepared: Prepared) -> NDArray[np.intp]
 def _above_noise(heights: NDArray[np.float64], times: NDArray[np.float64]) -> float:
     """Return the height above the widest gap, if one parts few events from the rest.
 
-    The rest has to be as low as noise, or else the gap wide and the events spread in time:
-    the peaks of a single large artefact stand out too.
+    The rest has to be as low as noise, or else the gap wide and the events spread in time, as
+    the peaks of a single large artifact stand out, too.
     """
     order = np.argsort(heights)
     heights, times = heights[order], times[order]
@@ -244,7 +244,7 @@ def _alike(
 ) -> NDArray[np.bool_]:
     """Tell which events have shape and width of the median event; all, if there are few.
 
-    The bound is low: a blink on top of another artefact is a blink all the same.
+    The bound is low, so that a blink on top of another artifact still counts as one.
     """
     n = int(round(0.2 * sfreq))
     # At the edges of the recording a window repeats its last sample.

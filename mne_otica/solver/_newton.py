@@ -9,11 +9,11 @@ independence a rotation in the plane (i, j) has the curvature
 vanishes only for two Gaussians, so no switching between sub- and super-Gaussian
 sources is needed. Limited-memory BFGS starts from this curvature.
 
-Far from the sources that curvature says nothing. There the steps are those of a fixed point: at an
+Far from the sources that curvature is not informative. There fixed-point iterations are used: at an
 optimum ``diag(k) - G`` is symmetric, so W is multiplied by its orthogonal part. For a small
 rotation this is the Newton step above; from a random start, where every direction looks
-Gaussian, it takes the power method's leaps (FastICA's, with the transport maps for its function),
-and a dozen of them come near to hundreds of sources.
+Gaussian, these are large steps as in FastICA, with the transport maps as nonlinearities,
+and a dozen of them get close to hundreds of sources.
 
 The optimum of the contrast is then refined: see `_refinement`.
 """

@@ -1,19 +1,19 @@
-"""Ways out of the local optima of the contrast.
+"""Escape from local optima of the contrast.
 
-Two kinds of trap are met in practice, and each has its own way out. Both only ever lower the
-objective, the sum of C over the components.
+Two kinds of local optima occur in practice. The steps to leave them are accepted only if they
+lower the objective, the sum of C over the components.
 
-Pairs. Two sources can sit at 45 degrees in a plane. Such components are uncorrelated but
-dependent, so one matrix product of their Gaussian scores names the few pairs that are worth a
-grid of rotations.
+Pairs. Two sources can be mixed at 45 degrees in a plane. Such components are uncorrelated but
+dependent, so one matrix product of their Gaussian scores selects the few pairs for which a
+grid of rotations is tried.
 
 The weak block. Components that look Gaussian are Gaussian, or mixtures of sources with fine
-structure, such as the lattice of a count. The contrast then has a needle a few degrees
-wide at each source and a flat, noisy plain between. On that plain it is close to a sum
+structure, such as counts on a lattice. The contrast then has a narrow peak, a few degrees
+wide, at each source, and is flat and noisy in between. There it is close to a sum
 of squared cumulants, which has no spurious optimum in the population. So the block is
-solved on a cumulant tensor first, without a pass over the data, which lands near the needles,
-and the contrast takes over from there. Components that were resolved leave the block, and the
-smaller block is easier. Data whose components are all clearly non-Gaussian pay nothing.
+solved on a cumulant tensor first, without a pass over the data; the result is close to the
+peaks, and the contrast is optimised from there. Resolved components leave the block, and the
+smaller block is easier. If all components are clearly non-Gaussian, this takes no time.
 """
 
 from collections.abc import Callable

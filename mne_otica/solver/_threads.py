@@ -1,7 +1,7 @@
-"""Pieces of work on a few threads: NumPy lets go of the interpreter in most of what it does.
+"""Work on a few threads, since NumPy releases the GIL in most operations.
 
-The threads of BLAS would compete with them, so BLAS is kept to one thread meanwhile. That needs
-threadpoolctl; without it, there is one thread here, and BLAS has as many as it likes.
+The threads of BLAS would compete with them, so BLAS is limited to one thread meanwhile. This needs
+threadpoolctl; without it only one thread is used here, and BLAS is not limited.
 """
 
 import os
@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 def n_threads() -> int:
-    """Return how many threads to use: as many as cores, or as ``OMP_NUM_THREADS`` allows."""
+    """Return the number of threads: the number of cores, or ``OMP_NUM_THREADS`` if set."""
     if hasattr(os, "sched_getaffinity"):
         available = len(os.sched_getaffinity(0))
     else:
@@ -29,7 +29,7 @@ def n_threads() -> int:
 
 @cache
 def _blas() -> Any:
-    """Return what controls the threads of BLAS, or None if nothing does."""
+    """Return the controller of the threads of BLAS, or None if there is none."""
     try:
         from threadpoolctl import ThreadpoolController
     except ImportError:
@@ -39,7 +39,7 @@ def _blas() -> Any:
 
 
 class _Limit:
-    """One thread for BLAS for as long as anybody asks for it: fits in threads may overlap."""
+    """Limit BLAS to one thread as long as any fit needs it: fits in threads may overlap."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -47,7 +47,7 @@ class _Limit:
         self.limiter: Any = None
 
     def add(self, n: int) -> None:
-        """Count those who ask, and act when the first comes or the last goes."""
+        """Count the fits that run, and set or lift the limit with the first and the last."""
         with self.lock:
             self.n_asking += n
             if self.n_asking and self.limiter is None:
@@ -62,7 +62,7 @@ _LIMIT = _Limit()
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread, where that can be done."""
+    """Limit BLAS to one thread, if possible."""
     if _blas() is None:
         yield
         return
@@ -75,7 +75,7 @@ def one_blas_thread() -> Iterator[None]:
 
 @cache
 def _pool(n_workers: int, process: int) -> ThreadPoolExecutor:
-    """Return a pool of this process: threads do not outlive a fork."""
+    """Return the thread pool of this process: threads do not survive a fork."""
     return ThreadPoolExecutor(n_workers, thread_name_prefix="mne_otica")
 
 
