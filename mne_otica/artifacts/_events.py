@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 from scipy.signal import find_peaks, peak_widths
 
-from mne_otica.artifacts._signals import LARGE, Prepared, near, robust_scale
+from mne_otica.artifacts._signals import LARGE, Prepared, near, robust_scale, windows_around
 
 REFRACTORY = 0.25  # s; eyes that flutter faster count once, at the higher peak
 _NOISE = 8.0  # robust standard deviations; the highest peaks of a restless signal
@@ -86,7 +86,7 @@ def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: 
     # A window of 1.5 s: the foot of a blink is looked for near it, not across the file.
     widths = peak_widths(band, peaks, rel_height=0.5, wlen=int(1.5 * sfreq))[0] / sfreq
     width = float(np.median(widths))
-    rebound, onset = _shape(_cut(slow, peaks, 1.2, sfreq), sfreq)
+    rebound, onset = _shape(windows_around(slow, peaks, 1.2, sfreq), sfreq)
     refined = _refine(band, peaks)
     return Evidence(
         peaks=refined,
@@ -99,10 +99,12 @@ def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: 
         width=width,
         unevenness=_unevenness(widths),
         # As far as the event itself reaches: eyes that flutter blink again after 0.2 s.
-        consistency=_consistency(_cut(band, peaks, np.clip(1.6 * width, 0.12, 0.25), sfreq)),
+        consistency=_consistency(
+            windows_around(band, peaks, np.clip(1.6 * width, 0.12, 0.25), sfreq)
+        ),
         rebound=rebound,
         onset=onset,
-        shift=_shift(_cut(slow, peaks, _AFTERWARDS[1], sfreq), sfreq),
+        shift=_shift(windows_around(slow, peaks, _AFTERWARDS[1], sfreq), sfreq),
         bursts=_bursts(peaks / sfreq),
     )
 
@@ -162,15 +164,6 @@ def _bursts(times: NDArray[np.float64], gap: float = 5.0) -> float:
     """
     near = np.searchsorted(times, times + gap) - np.searchsorted(times, times - gap)
     return float(len(times) / near.mean())
-
-
-def _cut(
-    x: NDArray[np.float64], peaks: NDArray[np.intp], half: float, sfreq: float
-) -> NDArray[np.float64]:
-    """Return the windows around the peaks that lie inside the signal."""
-    n = int(round(half * sfreq))
-    inside = peaks[(peaks >= n) & (peaks < x.size - n)]
-    return x[inside[:, np.newaxis] + np.arange(-n, n + 1)]
 
 
 def _consistency(windows: NDArray[np.float64]) -> float:
@@ -269,7 +262,7 @@ def along(
     """
     band, good, sfreq = prepared.band[index], prepared.good, prepared.sfreq
     scale = prepared.background[index]
-    windows = _cut(band, blinks, _TOGETHER, sfreq)
+    windows = windows_around(band, blinks, _TOGETHER, sfreq)
     if not scale > 0 or len(windows) < 3:
         return dict(height=0.0, consistency=np.nan, coincidence=0.0)
     at_blinks = _near(blinks, prepared)
@@ -290,7 +283,7 @@ def locked(prepared: Prepared, index: int, blinks: NDArray[np.intp]) -> float:
     so few blinks make as much by chance.
     """
     band = prepared.band[index]
-    windows = _cut(band, blinks, _TOGETHER, prepared.sfreq)
+    windows = windows_around(band, blinks, _TOGETHER, prepared.sfreq)
     if len(windows) < 3:
         return 0.0
     length = windows.shape[1]

@@ -245,6 +245,17 @@ def near(chosen: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
     return n_chosen[2 * reach + 1 :] > n_chosen[: -2 * reach - 1]
 
 
+def windows_around(
+    x: NDArray[np.float64], peaks: NDArray[np.intp], half: float, sfreq: float
+) -> NDArray[np.float64]:
+    """Return the windows of some seconds on either side of the peaks that lie inside the signal."""
+    n = int(round(half * sfreq))
+    inside = peaks[(peaks >= n) & (peaks < x.size - n)]
+    if not len(inside):
+        return np.zeros((0, 2 * n + 1))
+    return np.lib.stride_tricks.sliding_window_view(x, 2 * n + 1)[inside - n]
+
+
 @dataclass(frozen=True)
 class Signals:
     """Channels or components, at a low rate, with their names."""
