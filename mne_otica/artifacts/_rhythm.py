@@ -186,7 +186,7 @@ def _rate(peaks: NDArray[np.intp], prepared: Prepared) -> float:
 def _compared(peaks: NDArray[np.intp], prepared: Prepared) -> NDArray[np.bool_]:
     """Tell which successive intervals are alike, of those that no bad span interrupts."""
     same = alike(np.diff(peaks))
-    if prepared.good.all():
+    if prepared.all_good:
         return same
     whole = np.diff(prepared.n_bad[peaks]) == 0
     return same[whole[1:] & whole[:-1]]

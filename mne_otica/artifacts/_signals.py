@@ -80,6 +80,11 @@ class Prepared:
         return self.good.sum() / self.sfreq
 
     @cached_property
+    def all_good(self) -> bool:
+        """Whether there is no bad span."""
+        return bool(self.good.all())
+
+    @cached_property
     def n_bad(self) -> NDArray[np.int64]:
         """How many samples in bad spans there are up to each sample."""
         return np.cumsum(~self.good)
@@ -107,7 +112,7 @@ class Prepared:
 
     def outside_bad(self, signals: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the samples outside bad spans, without a copy where there is no such span."""
-        return signals if self.good.all() else signals[..., self.good]
+        return signals if self.all_good else signals[..., self.good]
 
     def middle(self, members: Sequence[int]) -> Prepared:
         """Return the median of some signals, as one signal."""
