@@ -87,7 +87,7 @@ def _to_follow(found: list[Rhythm]) -> list[int]:
 
 def _followed(x: NDArray[np.float64], rhythm: Rhythm, prepared: Prepared) -> Rhythm:
     """Return the rhythm with what following its beats gains, and those beats if it is much."""
-    x = np.where(prepared.good, rhythm.polarity * x / _scale(x, prepared.good), 0.0)
+    x = np.where(prepared.good, rhythm.polarity * x / _scale(x, prepared), 0.0)
     best = replace(rhythm, followed=0.0)
     peaks = rhythm.peaks
     for _ in range(2):
@@ -108,7 +108,7 @@ def _followed(x: NDArray[np.float64], rhythm: Rhythm, prepared: Prepared) -> Rhy
 
 def _rhythm(x: NDArray[np.float64], prepared: Prepared) -> Rhythm:
     good = prepared.good
-    scale = _scale(x, good)
+    scale = _scale(x, prepared)
     if not scale > 0 or prepared.duration < _SHORTEST:
         return Rhythm(np.array([], dtype=int))
     x = np.where(good, x / scale, 0.0)
@@ -136,8 +136,8 @@ def _some(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return x[:: max(1, x.size // _ENOUGH)]
 
 
-def _scale(x: NDArray[np.float64], good: NDArray[np.bool_]) -> float:
-    return robust_scale(_some(x[good]))
+def _scale(x: NDArray[np.float64], prepared: Prepared) -> float:
+    return robust_scale(_some(prepared.outside_bad(x)))
 
 
 def _candidates(x: NDArray[np.float64], sfreq: float) -> NDArray[np.intp]:
@@ -224,7 +224,7 @@ def _matched(
     """Return the signal, filtered for what it does at these peaks."""
     shape = _shape(x, peaks, half, prepared.sfreq)
     matched = np.convolve(x, shape[::-1], "same")
-    return matched / max(_scale(matched, prepared.good), np.finfo(float).tiny)
+    return matched / max(_scale(matched, prepared), np.finfo(float).tiny)
 
 
 def _described(
