@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import mne
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.fft import rfft
+from scipy.signal import get_window
 
 from mne_otica._checks import _picks_to_idx, _validate_flag, _validate_number, _validate_type
 from mne_otica._recording import annotated_bad
@@ -164,31 +166,31 @@ def free_samples(
     return free
 
 
-def free_stretches(
-    arrays: Sequence[NDArray[np.float64]], sfreq: float, free: NDArray[np.bool_]
-) -> tuple[list[NDArray[np.float64]], int]:
-    """Return the stretches of two seconds that are free, side by side, and their length."""
-    # A shorter stretch is taken where there is none of two seconds.
-    for seconds in (2.0, 1.0, 0.5):
-        length = int(seconds * sfreq)
-        starts = _tiles(free, length)
-        if len(starts):
-            at = (np.array(starts)[:, np.newaxis] + np.arange(length)).ravel()
-            return [data[:, at] for data in arrays], length
-    return [data[:, :0] for data in arrays], 0
-
-
-def spectrum(
-    stretches: NDArray[np.float64], sfreq: float, length: int
+def free_spectra(
+    pair: Pair, free: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return frequencies and the mean power over channels of stretches of one length."""
+    """Return frequencies and the power of before, after and their difference, shape (3, n_freqs).
+
+    Welch's density of the stretches of two seconds that are free, as a mean over channels. SciPy
+    would want the stretches side by side, and a transform of the difference as well.
+    """
+    # A shorter stretch is taken where there is none of two seconds.
+    lengths = (int(seconds * pair.sfreq) for seconds in (2.0, 1.0, 0.5))
+    starts, length = next(((s, n) for n in lengths if (s := _tiles(free, n))), ([], 0))
     if not length:
-        return np.zeros(0), np.zeros(0)
-    # Welch's windows have the length of the stretches, so none lies across a joint.
-    psd, freqs = mne.time_frequency.psd_array_welch(
-        stretches, sfreq, n_fft=length, n_per_seg=length, n_overlap=0, verbose="error"
-    )
-    return freqs, psd.mean(axis=0)
+        return np.zeros(0), np.zeros((3, 0))
+    window = get_window("hamming", length)
+    power = np.zeros((3, length // 2 + 1))
+    for start in starts:
+        cut = (x[:, start : start + length] for x in (pair.before, pair.after))
+        one, other = (rfft((x - x.mean(axis=1, keepdims=True)) * window, axis=1) for x in cut)
+        for k, found in enumerate((one, other, other - one)):
+            power[k] += np.einsum("cf,cf->f", found, found.conj()).real
+    power *= 2 / (pair.sfreq * np.sum(window**2) * len(starts) * len(pair.before))
+    power[:, 0] /= 2  # which has no negative counterpart,
+    if length % 2 == 0:
+        power[:, -1] /= 2  # as this one
+    return np.fft.rfftfreq(length, 1 / pair.sfreq), power
 
 
 def _tiles(free: NDArray[np.bool_], length: int) -> list[int]:

@@ -27,10 +27,9 @@ from mne_otica._windows import (
     Pair,
     event_samples,
     free_samples,
-    free_stretches,
+    free_spectra,
     rank_of,
     runs,
-    spectrum,
     whole_windows,
     window_bounds,
 )
@@ -291,7 +290,7 @@ def harm_of(
                 "well."
             )
     power = _powers(pair, free)
-    freqs, spectra = (np.zeros(0), np.zeros((3, 0))) if brief else _spectra(pair, free)
+    freqs, spectra = (np.zeros(0), np.zeros((3, 0))) if brief else free_spectra(pair, free)
     result = Preservation(
         taken_out=rms_ratio(power[2].sum(), power[0].sum()),
         taken_out_per_channel=rms_ratio(power[2], power[0]),
@@ -299,9 +298,7 @@ def harm_of(
             name: rms_ratio(*(_in_band(freqs, spectra[k], band) for k in (2, 0)))
             for name, band in BANDS.items()
         },
-        sham=None
-        if sham is None
-        else rms_ratio(np.sum((sham[0] @ sham[1][:, free]) ** 2), power[0].sum()),
+        sham=None if sham is None else rms_ratio(_power_of(*sham, free), power[0].sum()),
         rms_change=-reduction(*power[:2].sum(axis=1)),
         correlation=float("nan") if brief else _correlation(pair, free),
         band_power={
@@ -421,21 +418,30 @@ def _correlation(pair: Pair, free: NDArray[np.bool_]) -> float:
     """Return the correlation at free samples, median over channels; NaN if there are none."""
     if not free.any():
         return float("nan")
-    both = (x[:, free] for x in (pair.before, pair.after))
-    one, other = (x - x.mean(axis=1, keepdims=True) for x in both)
-    size = np.sqrt(np.sum(one**2, axis=1) * np.sum(other**2, axis=1))
-    varies = size > 0
-    each = np.sum(one * other, axis=1)[varies] / size[varies]
+    spans = runs(free)
+    means = [
+        sum(x[:, start:stop].sum(axis=1) for start, stop in spans) / free.sum()
+        for x in (pair.before, pair.after)
+    ]
+    products = np.zeros((3, len(pair.before)))
+    for start, stop in spans:
+        one, other = (
+            x[:, start:stop] - mean[:, np.newaxis]
+            for x, mean in zip((pair.before, pair.after), means, strict=True)
+        )
+        for k, (a, b) in enumerate(((one, one), (other, other), (one, other))):
+            products[k] += np.einsum("ct,ct->c", a, b)
+    size = np.sqrt(products[0] * products[1])
+    each = products[2][size > 0] / size[size > 0]
     return float(np.median(each)) if len(each) else float("nan")
 
 
-def _spectra(
-    pair: Pair, free: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean spectra over channels of before, after and their difference."""
-    (before, after), length = free_stretches((pair.before, pair.after), pair.sfreq, free)
-    found = [spectrum(x, pair.sfreq, length) for x in (before, after, after - before)]
-    return found[0][0], np.array([power for _, power in found])
+def _power_of(
+    maps: NDArray[np.float64], courses: NDArray[np.float64], free: NDArray[np.bool_]
+) -> float:
+    """Return the sum of squares over channels and free samples of courses with these maps."""
+    courses = courses[:, free]
+    return float(np.sum((maps.T @ maps) * (courses @ courses.T)))
 
 
 def _in_band(

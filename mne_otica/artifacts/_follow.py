@@ -61,20 +61,27 @@ def _paths(
     """
     shape = (len(times), len(_PERIODS), len(ranks))
     gains, before = np.zeros(shape), np.full(shape[:2], -1)
+    gains[0] = ranks[:, 0]
     # What the best path gains that has lost the beat, and where it was lost.
-    lost, lost_at = np.full(shape[1:], -np.inf), np.full(shape[1], -1)
+    lost, lost_at = gains[0].copy(), np.zeros(shape[1], int)
+    waiting = _SKIPPED * (np.diff(times)[:, np.newaxis] / _PERIODS)[:, :, np.newaxis]
+    # All that does not depend on the paths so far is reckoned for all peaks at once.
     first = np.searchsorted(times, times - _REACH * _PERIODS.max())
-    for i, start in enumerate(first):
+    last = np.cumsum(np.arange(len(times)) - first)
+    own = np.repeat(np.arange(len(times)), np.diff(last, prepend=0))
+    earlier = np.arange(len(own)) - last[own] + own
+    costs = _costs(times[own] - times[earlier])[:, :, np.newaxis]
+    for i in range(1, len(times)):
         gain, at = lost - _RESTART, lost_at
-        if i > start:
-            near = gains[start:i] - _costs(times[i] - times[start:i])[:, :, np.newaxis]
+        if i > first[i]:
+            near = gains[first[i] : i] - costs[last[i - 1] : last[i]]
             nearest = near.max(axis=0)
-            at = np.where(nearest[:, 0] > gain[:, 0], near[:, :, 0].argmax(axis=0) + start, at)
+            latest = near[:, :, 0].argmax(axis=0) + first[i]
+            at = np.where(nearest[:, 0] > gain[:, 0], latest, at)
             gain = np.maximum(nearest, gain)
-        gains[i] = ranks[:, i] + np.where(np.isfinite(gain), gain, 0.0)
-        before[i] = np.where(np.isfinite(gain[:, 0]), at, -1)
-        if i:
-            lost -= _SKIPPED * ((times[i] - times[i - 1]) / _PERIODS)[:, np.newaxis]
+        gains[i] = ranks[:, i] + gain
+        before[i] = at
+        lost -= waiting[i - 1]
         lost_at = np.where(gains[i, :, 0] > lost[:, 0], i, lost_at)
         lost = np.maximum(lost, gains[i])
     return gains, before

@@ -228,12 +228,12 @@ def _at_full_rate(state: State, model: _Model, n_times: int) -> tuple[Array, Sam
     part, changed = np.zeros((len(model.components), n_times)), np.zeros(n_times, bool)
     coarse = np.arange(frame.length)
     fine = np.arange((frame.length - 1) * step + 1) / step
+    parts = model.scales[:, np.newaxis, np.newaxis] * state.parts
+    curves = CubicSpline(coarse, parts, axis=2, bc_type="clamped")(fine) if parts.size else parts
     for k, event in enumerate(state.events):
         first = (event + frame.start) * step
         begin, end = max(0, first), min(n_times, first + len(fine))
         changed[begin:end] = True
-        for row, own, scale in zip(part, state.parts[:, k], model.scales, strict=True):
-            curve = CubicSpline(coarse, scale * own, bc_type="clamped")(fine)
-            row[begin:end] += curve[begin - first : end - first]
+        part[:, begin:end] += curves[:, k, begin - first : end - first]
     edges = np.flatnonzero(np.diff(np.r_[False, changed, False].astype(int)))
     return part, edges.reshape(-1, 2)

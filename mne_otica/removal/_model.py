@@ -8,8 +8,9 @@ and its autocovariance is estimated from the quiet stretches. b is the best line
 from __future__ import annotations
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
-from scipy.fft import idct
+from scipy.fft import idct, irfft, rfft
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, solve_toeplitz, toeplitz
 from scipy.signal import fftconvolve, get_window
 from scipy.signal.windows import tukey
@@ -117,14 +118,21 @@ class Component:
     def _around(self, event: int, own: Array) -> tuple[Array, Mask]:
         """Return an event's surroundings without the other events, and which samples are known."""
         frame = self.frame
-        at = event + frame.start - frame.context + np.arange(frame.around)
-        known = (at >= 0) & (at < len(self.course))
-        at = at.clip(0, len(self.course) - 1)
-        known &= self.good[at]
+        first = event + frame.start - frame.context
+        if 0 <= first <= len(self.course) - frame.around:
+            at = slice(first, first + frame.around)
+            known = self.good[at]
+        else:
+            at = first + np.arange(frame.around)
+            known = (at >= 0) & (at < len(self.course))
+            at = at.clip(0, len(self.course) - 1)
+            known &= self.good[at]
         values = self.course[at] - self.part[at]
         values[frame.inside] += own
-        if known.any():
-            values -= values[known].mean()  # offsets are large; what is left of them is drift
+        if known.all():
+            values -= values.mean()  # offsets are large; what is left of them is drift
+        elif known.any():
+            values -= values[known].mean()
         return values, known
 
     def learn_rest(self) -> None:
@@ -145,15 +153,14 @@ class Component:
 
     def windows(self, events: Samples, parts: Array) -> Array:
         """Return each event's window without the other events and what can be predicted."""
-        found = np.zeros((len(events), self.frame.length))
+        found = np.zeros((len(events), self.frame.around))
         for k, (event, own) in enumerate(zip(events, parts, strict=True)):
-            values, known = self._around(event, own)
+            found[k], known = self._around(event, own)
             if known.any() and not known.all():
-                at = np.arange(len(values))
-                values = np.interp(at, at[known], values[known])
-            outside = np.delete(values, self.frame.inside)
-            found[k] = values[self.frame.inside] - self.prediction @ outside
-        return found
+                at = np.arange(len(known))
+                found[k] = np.interp(at, at[known], found[k, known])
+        outside = np.delete(found, self.frame.inside, axis=1)
+        return found[:, self.frame.inside] - outside @ self.prediction.T
 
     def learn_events(self, windows: Array, weights: Array) -> None:
         """Estimate mean and covariance of the artifact from its windows."""
@@ -246,21 +253,19 @@ def autocovariance(rest: Array, good: Mask, rate: float, n_lags: int) -> Array:
     slope = np.linspace(-1, 1, length)
     slope /= np.linalg.norm(slope)
     n_fft = 2 * max(length, n_lags)
-    powers, shares = [], []
-    for k in range(0, len(rest) - length + 1, max(1, length // 2)):
-        one = rest[k : k + length]
-        one = one - one.mean() - slope * (slope @ one)
-        powers.append(np.abs(np.fft.rfft(one * taper, n_fft)) ** 2)
-        shares.append(good[k : k + length].mean())
-    shares = np.array(shares)
+    tiles, usable = (sliding_window_view(x, length)[:: max(1, length // 2)] for x in (rest, good))
+    tiles = tiles - tiles.mean(axis=1, keepdims=True)
+    tiles -= np.outer(tiles @ slope, slope)
+    powers = np.abs(rfft(tiles * taper, n_fft)) ** 2
+    shares = usable.mean(axis=1)
     usable = shares >= min(_MOSTLY, shares.max())
     # Bad spans are bridged by lines, which hold next to no power.
-    powers = np.array(powers)[usable] / np.maximum(shares[usable], 1 / length)[:, np.newaxis]
+    powers = powers[usable] / np.maximum(shares[usable], 1 / length)[:, np.newaxis]
     mean = powers.mean(axis=0)
     # For a stationary signal powers are exponentially distributed over stretches, so the mean
     # follows from a quantile, which stretches with artifacts hardly raise.
     quiet = np.minimum(np.quantile(powers, QUIET, axis=0) / -np.log1p(-QUIET), mean)
-    lags = np.fft.irfft(quiet)[:n_lags]
+    lags = irfft(quiet)[:n_lags]
     lags[0] = lags[0] * (1 + _WHITE) + np.finfo(float).tiny
     return lags
 
