@@ -2,8 +2,8 @@
 
     python -m benchmarks.channels [--write]
 
-With few channels the blink component holds brain activity, too. The RMS of simulated recordings
-away from blinks changes by what the table says.
+With few channels the blink component holds brain activity, too. The table has the share of the
+signal that is removed away from blinks in simulated recordings.
 """
 
 import argparse

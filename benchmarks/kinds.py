@@ -1,12 +1,12 @@
 """Which components hold which artifacts? Simulated recordings with known truth, and real ones.
 
-``python -m benchmarks.kinds`` judges 300 simulated recordings whose seeds the curves have not
-seen; ``--removal`` removes what was found from other recordings, and compares with the truth;
-``--keep FILE`` keeps each answer, so that a run that was interrupted goes on where it was.
-``--real FOLDER`` judges the real recordings, their EOG, ECG and EMG channels hidden, beside
-ICLabel and MNE's own finders; FOLDER is that of ``benchmarks.train``, and no recording is judged by
-curves that were fitted on it. ``--caps`` shows muscle at 16 to 256 channels, ``--time`` how long
-the search takes.
+``python -m benchmarks.kinds`` tests 300 simulated recordings that were not used for training;
+``--removal`` removes the artifacts found from other recordings, and compares with the truth;
+``--keep FILE`` saves each answer, so that an interrupted run can be resumed.
+``--real FOLDER`` tests the real recordings without their EOG, ECG and EMG channels, and compares
+with ICLabel and MNE's own finders; FOLDER is that of ``benchmarks.train``, and each recording is
+tested with curves fitted without it. ``--caps`` tests muscle at 16 to 256 channels, ``--time``
+measures the time of the search.
 """
 
 from __future__ import annotations

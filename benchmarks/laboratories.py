@@ -1,7 +1,7 @@
 """clean_raw on kinds of recordings that laboratories have: right component and times, or nothing.
 
 Run ``python -m benchmarks.laboratories`` (some ten minutes on one core); ``--write`` keeps the
-table. Half of the recordings of each kind have no blinks, and nothing may be taken from them.
+table. Half of the recordings of each kind have no blinks, and nothing may be removed from them.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What is left of the truth when blinks are taken out: whole components, by events, and others.
+"""The error of recordings after removing blinks: whole components, by events, and other methods.
 
 ``python -m benchmarks.removal FOLDER``, where FOLDER holds the recordings that are not shipped.
 The truth is known to the sample: simulated recordings, and real EEG without blinks into which

@@ -1,12 +1,12 @@
-"""What the benchmarks measured, and the pages that show it.
+"""Write the results of the benchmarks into the pages that show them.
 
     python -m benchmarks.results
 
 A benchmark that is run with ``--write`` keeps its tables, the date and the versions in
 ``benchmarks/results``. This command writes the pages from these files alone: ``RESULTS.md``,
 ``docs/results.md``, and the blocks of README and documentation that stand between
-``<!-- table: NAME -->`` and ``<!-- end of table -->``. ``tests/test_numbers.py`` fails where a
-page says anything else.
+``<!-- table: NAME -->`` and ``<!-- end of table -->``. ``tests/test_numbers.py`` fails if a page
+differs.
 """
 
 import datetime

@@ -2,10 +2,10 @@
 
     python -m benchmarks.solver [--amica] [--quick] [--part PART] [--data FOLDER] [--write]
 
-All methods get the same whitened data and run at their own defaults, each in a fresh process. In
-the samples that were fitted, more freedom always leaves less dependence, so the recordings are also
-halved: every other ten seconds are whitened and fitted, and the dependence is measured in the rest.
-Then the halves change places. Settings of the solver were chosen on the first halves only.
+All methods get the same whitened data and run with their defaults, each in a fresh process. More
+flexible models always have less dependence on the data they were fitted to, so the recordings are
+also split: every other ten seconds are whitened and fitted, and the dependence is measured on the
+rest. Then the halves are exchanged. Settings of the solver were chosen on the first halves only.
 """
 
 import argparse

@@ -4,12 +4,11 @@ Run ``python -m benchmarks.train FOLDER`` to simulate recordings, gather the fig
 components in FOLDER, one file a recording, add those of the real recordings where there are
 any, and fit. ``--write`` puts the curves into ``mne_otica/artifacts/model.json``.
 
-For each kind the log odds are an intercept and a sum of curves, one a figure, of straight lines
-between fixed knots. Each line keeps the direction that physiology gives it (the points in the
-kind's module), so that more of what speaks for a kind never lowers its probability; the values at
-the knots are drawn towards those points by a quadratic penalty, which decides where there are no
-data. The penalty is chosen by cross-validation, and every figure that is reported is of
-recordings that the curves judged without having seen them: folds are of whole recordings.
+For each kind the log odds are an intercept plus a piecewise linear function of each figure with
+fixed knots. Each piece keeps the sign that physiology suggests (the points in the kind's module),
+so that more evidence for a kind never lowers its probability. A quadratic penalty draws the values
+at the knots towards those points, which matters where data are sparse. The penalty is chosen by
+cross-validation, and all reported results are cross-validated over whole recordings.
 """
 
 from __future__ import annotations

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from mne_otica._refits import Matches
 
-SMALLEST_ERROR = 1e-3  # of a squared correlation: what is better than this makes no difference
+SMALLEST_ERROR = 1e-3  # 1 - r², below which a better match makes no difference
 
 
 @cache
 def calibration() -> dict[str, Any]:
-    """Return how the index follows from the refits, and what it was worth in simulations.
+    """Return the model behind the index, and how well it did in simulations.
 
     Returns
     -------
@@ -32,19 +32,18 @@ def calibration() -> dict[str, Any]:
 def features(
     matches: NDArray, map_matches: NDArray, longer: float = 1.0
 ) -> dict[str, NDArray[np.float64]]:
-    """Return what the index is computed from, for each component.
+    """Return the features of each component that the index is computed from.
 
-    Of each correlation r the error 1 - r² is taken, and the mean of -log(error) over the
-    refits: refits that miss a component and those that meet it exactly both count, which a median
-    would not show.
+    A feature is the mean of -log(1 - r²) over the refits, r being the correlation. Unlike a
+    median, it takes account of single refits that miss the component or match it exactly.
 
     Parameters
     ----------
     matches, map_matches : ndarray, shape (n_fits, n_components)
         Correlations of the components and of their maps with those of the refits.
     longer : float
-        By which factor the recording is longer than the refits. The square of the tangent
-        between an estimate and what it estimates falls as one over the length.
+        How many times longer the recording is than the data of the refits. The squared tangent
+        of the angle between an estimate and the truth is inversely proportional to the length.
     """
     values = {}
     for name, correlations in (("component", matches), ("map", map_matches)):

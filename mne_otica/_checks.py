@@ -52,7 +52,7 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
 
 
 def _validate_flag(value: bool, name: str) -> None:
-    """Raise unless this is True or False: the text "no" would count as true."""
+    """Raise unless this is a bool: the string "no" would count as true."""
     _validate_type(value, (bool, np.bool_), name, "bool")
 
 

@@ -1,4 +1,4 @@
-"""What becomes of a recording if a person chooses the components."""
+"""Cleaning with components that a person chose."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def conclude_choice(
     *,
     brief: bool = False,
 ) -> Cleaned:
-    """Do as `conclude`, and say so where the components are not those that were found."""
+    """Call `conclude`, and note in the verdict if components were chosen by hand."""
     by_hand = sorted(ica.exclude) != sorted(found.components)
     if by_hand:
         found = replace(found, status="ok", verdict=_UNMEASURED[bool(ica.exclude)])
@@ -50,7 +50,7 @@ def conclude_choice(
 def blinks_of_choice(
     raw: BaseRaw, ica: ICA, blinks: BlinkTimes, components: Sequence[int], reject: bool
 ) -> BlinkTimes:
-    """Return the blinks that were found, or those of the component that a person chose instead."""
+    """Return the blinks found, or those of the component that a person chose instead."""
     by_hand = sorted(ica.exclude) != sorted(components)
     if by_hand and blinks.source in ("component", "none"):
         return locate_blinks(raw, ica=ica, reject_by_annotation=reject)
@@ -58,7 +58,7 @@ def blinks_of_choice(
 
 
 def check_recording(result: Cleaned) -> None:
-    """Raise unless this is the result of a recording, which can be cleaned again."""
+    """Raise unless this is the result of a recording: epochs cannot be cleaned again."""
     _validate_type(result, Cleaned, "result", "Cleaned")
     if result.epochs is not None:
         raise ValueError(

@@ -14,7 +14,6 @@ from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica._docs import fill_doc
-from mne_otica._found import PLURALS
 from mne_otica._recording import quiet
 from mne_otica.artifacts import ArtifactScores, BlinkScores, BlinkTimes
 from mne_otica.evaluation import KindResult, Preservation, RMSReduction, kind_line, plain
@@ -31,51 +30,51 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Cleaned:
-    """A recording without artifacts, and all that is known about how it came to be.
+    """A cleaned recording, the ICA, and what was found, removed and measured.
 
     Attributes
     ----------
     raw : instance of Raw | None
-        A copy of the recording, cleaned; untouched unless ``status`` is ``"ok"``. None where
+        A copy of the recording, cleaned; unchanged unless ``status`` is ``"ok"``. None if
         epochs were cleaned without their recording.
     ica : instance of ICA
         The fitted ICA; its ``exclude`` holds the components removed.
     events : ndarray, shape (n_events, 3)
-        MNE events of all that was removed, one id a kind (998 for blinks and 999 for heartbeats,
-        as in MNE, 997 for eye movements, 995 for electrodes), and of blinks that were found
-        and not removed; they can be passed to :class:`mne.Epochs`. Muscle is not removed
-        by events.
+        MNE events of the artifacts removed, with one id per kind (998 for blinks and 999 for
+        heartbeats, as in MNE, 997 for eye movements, 995 for electrodes), and of blinks that
+        were found but not removed. They can be passed to :class:`mne.Epochs`. Muscle
+        activity has no events.
     blinks : instance of BlinkTimes
-        The blinks with the channels that they were found in.
+        The blinks, and the channels they were found in.
     scores : instance of BlinkScores
         The evidence for blinks in each component.
     artifacts : instance of ArtifactScores
-        Probability, answer and reason for each component and each kind of artifact, whatever
-        was removed.
+        Probability, answer and reason for each component and each kind of artifact, also for
+        kinds that were not to be removed.
     kinds : dict
-        For each kind that was asked for, an instance of KindResult: components, events, how much
-        of it went and what that cost.
+        For each kind in ``artifacts``, an instance of KindResult: components, events, benefit
+        and harm.
     benefit : instance of RMSReduction | None
-        How much of the blinks went, or of the first kind that was removed by its events; None
-        where there is none.
+        How much of the blinks was removed, or of the first other kind removed by events; None
+        if there is no such kind.
     harm : instance of Preservation | None
-        What was taken out on that account away from these events.
+        How much of the signal away from these events was removed.
     removed : ndarray, shape (n_removed, n_times)
-        What was taken out of each component in ``ica.exclude``, of the recording as it was
-        passed: of blinks zero between them, or with ``removal="component"`` the whole course.
+        The time course that was removed from each component in ``ica.exclude``, without
+        filtering: zero between the blinks, or with ``removal="component"`` the whole component.
     settings : dict
-        The parameters, and what became of them.
+        The parameters, with the values that were used for the automatic ones.
     versions : dict
         Versions of Python and the packages used.
     verdict : str
-        One line: what went and what it cost, or why nothing was removed.
+        One line: benefit and harm, or why nothing was removed.
     status : str
-        ``"ok"`` where anything was removed, ``"unsure"`` where nothing was as the evidence
-        for some kind is not enough, and ``"no-blink"`` where nothing was found.
+        ``"ok"`` if anything was removed, ``"unsure"`` if nothing was removed because the
+        evidence was not sufficient, and ``"no-blink"`` if no artifact was found.
     epochs : instance of Epochs | None
         The cleaned epochs, of :func:`mne_otica.clean_epochs`.
     stability : instance of Stability | None
-        How far the components can be trusted, if that was asked for.
+        How reproducible the components are, with ``stability=True``.
     """
 
     raw: BaseRaw | None
@@ -92,8 +91,8 @@ class Cleaned:
     versions: dict[str, str]
     verdict: str
     status: str
-    # The EEG before cleaning and what was taken out, both in the band of the fit: the figures
-    # are drawn from them, so that nothing has to be filtered again.
+    # The EEG before cleaning and the time courses removed, both in the band of the fit: figures
+    # use them, so that nothing has to be filtered again.
     _filtered: BaseRaw
     _taken: NDArray[np.float64]
     epochs: BaseEpochs | None = None
@@ -117,7 +116,7 @@ class Cleaned:
         Parameters
         ----------
         ch_names : sequence of str | None
-            The channels; None takes all that were cleaned.
+            The channels; None uses all that were cleaned.
 
         Returns
         -------
@@ -129,12 +128,12 @@ class Cleaned:
         before = self._filtered.get_data(picks)
         return before, before - maps_in_volts(self.ica)[picks][:, self.ica.exclude] @ self._taken
 
-    # Figures and reports are drawn from this class, so their modules lie above this one, and
-    # methods that draw import them when they are called, as MNE's do.
+    # The modules of figures and reports import this class, so the methods that draw import them
+    # when called, as MNE's do.
 
     @fill_doc
     def plot(self, *, show: bool = True) -> Figure:
-        """Draw the blinks before and after, the component, and the reduction per channel.
+        """Plot the artifact before and after, the component, and the reduction per channel.
 
         Parameters
         ----------
@@ -151,7 +150,7 @@ class Cleaned:
 
     @fill_doc
     def plot_components(self, *, show: bool = True) -> Figure:
-        """Draw the maps of all components, with what each is said to hold.
+        """Plot the topographies of all components, with the artifact each one holds.
 
         Parameters
         ----------
@@ -168,7 +167,7 @@ class Cleaned:
 
     @fill_doc
     def review(self, *, show: bool = True) -> ComponentReview:
-        """Look at the components, flip some by clicking them, and see what that does.
+        """Choose components by clicking them, and see the effect.
 
         Parameters
         ----------
@@ -177,7 +176,7 @@ class Cleaned:
         Returns
         -------
         review : instance of ComponentReview
-            The figures and the choice; ``review.result()`` is the recording cleaned by it.
+            The figures and the choice; ``review.result()`` returns the recording cleaned with it.
         """
         from mne_otica.viz import ComponentReview
 
@@ -189,8 +188,8 @@ class Cleaned:
         Parameters
         ----------
         components : sequence of int
-            The components to remove. Of those that were found to hold an artifact only the
-            artifact is taken out; others go whole.
+            The components to remove. If a component was found to hold an artifact, only the
+            artifact is removed from it; all others are removed entirely.
 
         Returns
         -------
@@ -207,7 +206,7 @@ class Cleaned:
         Parameters
         ----------
         title : str | None
-            The title of the report; None is the name of the recording.
+            The title of the report; None uses the name of the recording.
 
         Returns
         -------
@@ -251,7 +250,7 @@ class Cleaned:
         Parameters
         ----------
         folder : path-like
-            Where to; it is made if need be.
+            The folder to write to; it is created if it does not exist.
         overwrite : bool
             Whether to replace files that exist.
 
@@ -311,15 +310,15 @@ class Cleaned:
         if self.benefit is None or self.harm is None:
             return rows
         benefit, harm = self.benefit, self.harm
-        # These are of the first kind that was measured at its events.
-        kind = next(one.kind for one in self.kinds.values() if one.benefit is benefit)
-        many, names = PLURALS[kind], benefit.most_affected()
+        # Benefit and harm of the first kind that was measured at its events
+        event = next(one.event for one in self.kinds.values() if one.benefit is benefit)
+        many, names = f"{event}s", benefit.most_affected()
         taken = ", ".join(f"{name} {share:.1%}" for name, share in harm.taken_out_per_band.items())
         power = ", ".join(f"{name} {change:+z.1%}" for name, change in harm.band_power.items())
         return [
             *rows,
             (
-                f"Reduction of the average {kind} at {', '.join(names)}",
+                f"Reduction of the average {event} at {', '.join(names)}",
                 f"{benefit.average:.0%}{_over_events(benefit.average_interval, many)}",
             ),
             (f"Reduction of the RMS at {many} there", f"{benefit.over(names):.0%}"),
@@ -340,14 +339,14 @@ class Cleaned:
 
     @property
     def name(self) -> str:
-        """The name of the recording, without what formats add to it."""
+        """The file name of the recording, without suffixes such as ``_raw.fif``."""
         files = () if self.raw is None else self.raw.filenames
         source = files[0] if files else None
         stem = "" if source is None else Path(source).name.split(".")[0]
         return stem.removesuffix("_raw").removesuffix("-raw") or "recording"
 
     def _changed(self) -> str:
-        """Say how much of the recording changed, as counted."""
+        """Return the share of the samples that changed, as text."""
         changed = self.removed.any(axis=0)
         if changed.all():
             return "all"
@@ -355,7 +354,7 @@ class Cleaned:
         return f"{changed.mean():.1%}, in {n_windows} windows; the others are as recorded"
 
     def _told_by(self) -> str:
-        """Say how many blinks there are, and where they were seen."""
+        """Return the number of blinks and the channels they were found in, as text."""
         names = self.blinks.channels
         if not names:
             return "none"

@@ -1,4 +1,4 @@
-"""Descriptions of parameters that several functions share, in the manner of MNE."""
+"""Descriptions of parameters that several functions share, as in MNE."""
 
 from collections.abc import Callable
 from inspect import cleandoc
@@ -20,13 +20,13 @@ before, after : instance of Raw
     The recording before and after cleaning. They are not changed.""",
     "picks_eeg": """
 picks : str | sequence of str | sequence of int | None
-    The channels; None takes the EEG channels that are not marked bad.""",
+    The channels; None uses the EEG channels that are not marked bad.""",
     "result": """
 result : instance of Cleaned
     What :func:`mne_otica.clean_raw` returned.""",
     "kind": """
 kind : str | None
-    The kind of artifact; None takes the first that was removed.""",
+    The kind of artifact; None uses the first that was removed.""",
     "ax": """
 ax : instance of Axes | None
     Where to draw; None makes a figure.""",
@@ -37,7 +37,7 @@ show : bool
 
 
 class _Entries(dict):
-    """Leaves the keys of MNE, such as ``verbose``, to MNE's own decorators."""
+    """Keeps MNE's keys, such as ``verbose``, for MNE's own decorators."""
 
     def __missing__(self, name: str) -> str:
         return f"%({name})s"
@@ -47,6 +47,6 @@ _ENTRIES = _Entries((name, text.strip()) for name, text in _SHARED.items())
 
 
 def fill_doc(function: Callable) -> Callable:
-    """Put the shared descriptions into a docstring; below ``@verbose`` where there is one."""
+    """Fill the shared descriptions into a docstring; place it below ``@verbose``, if used."""
     function.__doc__ = cleandoc(function.__doc__) % _ENTRIES
     return function

@@ -1,4 +1,4 @@
-"""What the figures share: line styles, checks of what is passed, windows cut from recordings."""
+"""Shared by all figures: line styles, checks of arguments, windows around events."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def axes_in_a_row(
 ) -> list[Axes]:
     """Return axes of a new figure, side by side; the gap and the margins are in inches.
 
-    Positions are fixed, also of labels: a layout engine takes longer than the drawing itself.
+    Axes and labels have fixed positions, as a layout engine takes longer than the drawing.
     """
     width, height = size
     across = (width - _LEFT - right - (n_axes - 1) * gap) / n_axes
@@ -83,12 +83,12 @@ def axes_in_a_row(
 
 
 def entitle(ax: Axes, title: str, **options: Any) -> None:
-    """Set a title at a fixed height, which saves Matplotlib a search for free space."""
+    """Set a title at a fixed height, so that Matplotlib need not compute one."""
     ax.set_title(title, y=1.0, **options)
 
 
 def check_axes(axes: list[Axes] | None, n_axes: int) -> None:
-    """Raise unless there are as many axes as there is to draw, or none were passed."""
+    """Raise if axes were passed, but not the right number of them."""
     if axes is None:
         return
     _validate_type(axes, (list, tuple, np.ndarray), "axes", "a list of Axes")
@@ -119,13 +119,13 @@ def info_of(result: Cleaned, names: list[str]) -> mne.Info:
 
 
 def event_times(result: Cleaned, part: KindResult) -> NDArray[np.float64]:
-    """Return when a kind of artifact happens, in seconds from the start."""
+    """Return the times of the events of a kind, in seconds from the start."""
     raw = result._filtered
     return (part.events[:, 0] - raw.first_samp) / raw.info["sfreq"]
 
 
 def _turns(result: Cleaned, part: KindResult) -> NDArray[np.float64]:
-    """Return 1 or -1 for each event, so that steps that go either way do not cancel."""
+    """Return 1 or -1 for each event, so that steps of opposite sign do not cancel."""
     samples = part.benefit.samples - result._filtered.first_samp
     if kinds()[part.kind].removal.shape != "step" or not part.components:
         return np.ones(len(samples))
@@ -146,7 +146,7 @@ def cut(
     windows *= _turns(result, part)[:, np.newaxis]
     keep = np.isfinite(windows).all(axis=1)
     times = np.arange(-half, half + 1) / sfreq
-    # If the edges cut all windows, lines with gaps are better than none.
+    # If all windows reach beyond the recording, draw what there is of them.
     return times, windows[keep] if keep.any() else windows
 
 

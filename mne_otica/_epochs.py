@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mne import BaseEpochs
     from mne.io import BaseRaw
 
-_EDGE = 0.05  # s at either end of an epoch that say nothing of events
+_EDGE = 0.05  # s at either end of an epoch that are not searched for events
 
 
 @verbose
@@ -56,30 +56,30 @@ def clean_epochs(
     epochs : instance of Epochs
         The epochs. They are not changed.
     raw : instance of Raw | None
-        The recording that they were cut from. The ICA is then fitted on it, and benefit and
-        harm are measured in it; this is the better way, as blinks are rarer in epochs. None
-        takes the epochs alone.
+        The recording that the epochs were cut from. If passed, the ICA is fitted on it, and
+        benefit and harm are measured in it. This is preferable, as it usually has more blinks
+        than the epochs. None uses the epochs alone.
     artifacts : str | sequence of str
-        The kinds of artifacts to remove, as in :func:`mne_otica.clean_raw`, as are the
-        parameters after it.
+        The kinds of artifacts to remove. This and the following parameters are those of
+        :func:`mne_otica.clean_raw`.
     removal : "events" | "component"
-        Whether to take out the artifacts only, or whole components.
+        Whether to remove only the artifacts, or whole components.
     n_components : int | float | None
         How many components to fit.
     l_freq, h_freq : float | None
         The band that the ICA is fitted on, in Hz. It is used with ``raw`` only: epochs are too
-        short for a high-pass filter, and a linear trend is taken off each of them instead.
+        short for a high-pass filter, so each of them is linearly detrended instead.
     random_state : int | instance of RandomState | instance of Generator | None
         The seed.
     max_components : int
-        The most components that blinks may take.
+        The maximum number of blink components.
     %(verbose)s
 
     Returns
     -------
     cleaned : instance of Cleaned
-        The cleaned epochs (``cleaned.epochs``) and all that is known about them. With ``raw``,
-        ``cleaned.raw`` is the cleaned recording, else None.
+        The cleaned epochs (``cleaned.epochs``), with the ICA, the evidence, benefit and harm.
+        With ``raw``, ``cleaned.raw`` is the cleaned recording, else None.
 
     See Also
     --------
@@ -126,7 +126,7 @@ def _alone(epochs: BaseEpochs, **options: Any) -> Cleaned:
     with quiet():
         ready = epochs.copy().load_data().pick("eeg", exclude="bads")
     ready._data = detrend(ready._data, axis=2)
-    # What a high-pass filter would do to a recording: MNE need not warn that there was none.
+    # Detrending has the effect of a high-pass filter; without this MNE warns that there was none.
     with ready.info._unlock():
         ready.info["highpass"] = max(ready.info["highpass"], 1.0)
     ica = fit_ica(ready, options["n_components"], options["random_state"], True)
@@ -160,14 +160,14 @@ def _alone(epochs: BaseEpochs, **options: Any) -> Cleaned:
 def _without(
     epochs: BaseEpochs, ica: ICA, kind: str, components: list[int], removal: str
 ) -> tuple[BaseEpochs, Part]:
-    """Return epochs without artifacts of one kind, and what this part is, its courses unset."""
+    """Return epochs without artifacts of one kind, and a `Part` whose courses are still zero."""
     unset = np.zeros((len(components), len(epochs) * len(epochs.times)))
     if removal == "component":
         with quiet():
             cleaned = remove_artifacts(epochs, ica, removal=removal, exclude=components)
         return cleaned, Part(kind, components, unset)
     estimated = estimate(epochs, ica, components, None, True, kind)
-    # What other events would take out is not known for epochs, which are put side by side.
+    # There are no sham events for epochs, which are put side by side.
     part = Part(kind, components, unset, replace(estimated, model=None))
     return subtract(epochs, ica, components, estimated), part
 
@@ -175,7 +175,7 @@ def _without(
 def _taken(
     epochs: BaseEpochs, cleaned: BaseEpochs, ica: ICA, components: list[int]
 ) -> NDArray[np.float64]:
-    """Return what was taken out of components of each epoch."""
+    """Return what was removed from the components in each epoch."""
     before, after = (one.get_data(picks=ica.ch_names) for one in (epochs, cleaned))
     return unmixing_in_volts(ica)[components] @ (before - after)
 
@@ -186,7 +186,7 @@ def _side_by_side(data: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _joined(epochs: BaseEpochs) -> BaseRaw:
-    """Return epochs as a recording in which the joints are marked as bad."""
+    """Return concatenated epochs as a recording in which the joints are marked as bad."""
     data, length = _side_by_side(epochs.get_data()), len(epochs.times)
     joined = mne.io.RawArray(data, epochs.info, verbose="error")
     sfreq = epochs.info["sfreq"]

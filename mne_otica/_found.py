@@ -1,4 +1,4 @@
-"""What is found in a recording, and what is to be taken out of it."""
+"""The artifacts found in a recording, and the components to remove."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
     from mne_otica.ica import ICA
 
-# What is removed without a person looking at it: brain that is taken out costs nine times as much
-# as an artifact that is left in, so the artifact has to be nine times as probable.
+# The probability above which components are removed without a person looking at them: to remove
+# brain activity is considered nine times as costly as to leave an artifact in.
 REMOVE = 0.9
-# The kind whose removal is known best; docs/artifacts.md has the numbers of the others, and what
-# they lack. Electrodes would never be among them: marking the channel bad is the better cure.
+# The kind with the best evidence; docs/artifacts.md has the numbers for the others and their
+# shortcomings. Electrodes should never be added: it is better to mark the channel as bad.
 DEFAULT = ("blink",)
 _ANSWERS = {"blink": "yes", "none present": "no", "unsure": "unsure"}
 PLURALS = {
@@ -46,7 +46,7 @@ PLURALS = {
 
 @dataclass(frozen=True)
 class Decision:
-    """What is decided about one kind of artifact: the components to remove, and its events."""
+    """The decision about one kind of artifact: the components to remove, and its events."""
 
     answer: str
     components: list[int]
@@ -56,7 +56,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Found:
-    """What was found in a recording, and what that comes to."""
+    """The artifacts found in a recording, and the decisions about them."""
 
     scores: BlinkScores
     blinks: BlinkTimes
@@ -72,7 +72,7 @@ class Found:
 
 
 def check_artifacts(artifacts: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the kinds to remove, in the order of the kinds; refuse those that there are not."""
+    """Return the kinds to remove, in their usual order; raise for unknown ones."""
     _validate_type(artifacts, (str, list, tuple), "artifacts", 'a kind, a list of kinds, or "all"')
     if not artifacts:
         raise ValueError(
@@ -87,7 +87,7 @@ def check_artifacts(artifacts: str | Sequence[str]) -> tuple[str, ...]:
 def find(
     raw: BaseRaw, ica: ICA, artifacts: Sequence[str], max_components: int, reject: bool
 ) -> Found:
-    """Find the artifacts and the components to remove, which become ``ica.exclude``."""
+    """Find the artifacts, and set ``ica.exclude`` to the components to remove."""
     with quiet():
         scores, blink_scores, blinks = search_artifacts(
             ica, raw, max_components=max_components, reject_by_annotation=reject
@@ -104,7 +104,7 @@ def judged(
     artifacts: Sequence[str],
     reject: bool,
 ) -> Found:
-    """Decide which components to remove, which become ``ica.exclude``, and say so."""
+    """Decide which components to remove, set ``ica.exclude`` to them, and log it."""
     decisions = {}
     for kind in artifacts:
         if kind == "blink":
@@ -122,7 +122,7 @@ def judged(
 
 
 def _blinks(raw: BaseRaw, scores: BlinkScores, blinks: BlinkTimes, reject: bool) -> Decision:
-    """Decide about blinks, of which all components are judged together."""
+    """Decide about blinks, for which all components are judged together."""
     answer = _ANSWERS[scores.verdict]
     components = [row.component for row in scores.rows if row.decision == "blink"]
     reason = ""
@@ -130,7 +130,7 @@ def _blinks(raw: BaseRaw, scores: BlinkScores, blinks: BlinkTimes, reject: bool)
         best = scores.rows[0]
         reason = f"{component_names([best.component])[0]}, {best.reason}"
     if answer == "yes" and not _checkable(raw, blinks, reject):
-        # Blinks that cannot be timed cannot be checked, so nothing is removed on their account.
+        # Without times of blinks the result cannot be checked, so nothing is removed.
         answer, components = "unsure", []
         reason = "no whole blink was found to check the result by"
     return Decision(answer, components, blinks.events, reason)
@@ -144,12 +144,13 @@ def _checkable(raw: BaseRaw, blinks: BlinkTimes, reject: bool) -> bool:
 
 
 def decide(scores: ArtifactScores, kind: str) -> Decision:
-    """Decide about a kind of which each component is judged by itself."""
+    """Decide about a kind for which each component is judged by itself."""
     rows = [row for row in scores.rows if row.kind == kind and row.answer != "no"]
     rows.sort(key=lambda row: -row.probability)
     likeliest = {}
     for row in scores.rows:
-        # Eyes blink and turn in one component; of the other kinds the most probable one counts.
+        # A component may hold both blinks and eye movements; otherwise only its most probable
+        # kind counts.
         if row.kind != "blink" and row.answer == "yes":
             likeliest[row.component] = max(likeliest.get(row.component, 0.0), row.probability)
     sure = [
@@ -167,7 +168,7 @@ def decide(scores: ArtifactScores, kind: str) -> Decision:
 
 
 def _verdict(status: str, decisions: dict[str, Decision]) -> str:
-    """Say what was found, before anything is measured."""
+    """Return what was found as text, before anything is measured."""
     if status == "ok":
         return "; ".join(
             f"{PLURALS[kind]} in {', '.join(component_names(one.components))}"
@@ -186,5 +187,5 @@ def _verdict(status: str, decisions: dict[str, Decision]) -> str:
 
 
 def component_names(components: Sequence[int]) -> list[str]:
-    """Return the names of components as MNE has them: ICA000, ICA001, ..."""
+    """Return MNE's names of components: ICA000, ICA001, ..."""
     return [f"ICA{component:03d}" for component in components]

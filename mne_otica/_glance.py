@@ -1,4 +1,4 @@
-"""What a result says about each component and kind of artifact, for tables and figures."""
+"""Each component of a result with its most probable artifact, for tables and figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Glance:
-    """A component: the kind of artifact it most probably holds, and what became of it."""
+    """A component: the artifact it most probably holds, and whether it was removed."""
 
     component: int
     kind: str
@@ -28,7 +28,7 @@ class Glance:
 
     @property
     def name(self) -> str:
-        """The name that MNE gives it."""
+        """MNE's name of the component."""
         return f"ICA{self.component:03d}"
 
     @property
@@ -38,19 +38,20 @@ class Glance:
 
     @property
     def told(self) -> str:
-        """What it is said to hold."""
+        """The kind of artifact with its probability, or the label if it holds none."""
         return f"{self.kind} {self.chance}" if self.answer != "no" else self.label
 
     @property
     def trusted(self) -> str:
-        """The index of trust as text."""
+        """The index of stability as text."""
         return "–" if self.trust is None else f"{self.trust:.2f}"
 
 
 def glances(result: Cleaned) -> list[Glance]:
-    """Return what is known about each component, in order."""
+    """Return a summary of each component, in order."""
     index = None if result.stability is None else result.stability.index
     removed_as = {k: one.kind for one in result.kinds.values() for k in one.components}
+    changed = {k for one in result.kinds.values() for k in one.components if k not in one.left_in}
     shown = []
     for k, label in enumerate(result.artifacts.labels):
         row = _telling([row for row in result.artifacts.rows if row.component == k], removed_as)
@@ -63,14 +64,14 @@ def glances(result: Cleaned) -> list[Glance]:
                 answer=row.answer,
                 reason=row.reason,
                 trust=None if index is None else float(index[k]),
-                removed=k in result.ica.exclude,
+                removed=k in result.ica.exclude and (k in changed or k not in removed_as),
             )
         )
     return shown
 
 
 def _telling(rows: list[ArtifactRow], removed_as: dict[int, str]) -> ArtifactRow:
-    """Return the row of the kind that a component was removed for, or of the likeliest one."""
+    """Return the row of the kind a component was removed for, or of the most probable kind."""
 
     def rank(row: ArtifactRow) -> tuple[bool, bool, float]:
         return removed_as.get(row.component) == row.kind, row.answer != "no", row.probability
@@ -79,5 +80,5 @@ def _telling(rows: list[ArtifactRow], removed_as: dict[int, str]) -> ArtifactRow
 
 
 def parts(result: Cleaned) -> list[KindResult]:
-    """Return the kinds of which something was removed and measured."""
+    """Return the kinds that were removed, if the removal could be measured."""
     return [one for one in result.kinds.values() if one.gone is not None]

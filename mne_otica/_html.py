@@ -1,6 +1,6 @@
 """A result as HTML for notebooks and reports, readable on a phone and in dark mode.
 
-Styles are those of the class ``otica``, so that the rest of the page is not affected.
+All styles are limited to the class ``otica``, so that the rest of the page is not affected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mne_otica._glance import Glance, glances, parts
 from mne_otica._topomap import STANDARD, SmallMaps, small_maps
 
 _MOST_CANDIDATES = 20
-_RUNNERS_UP = 5  # candidates for no artifact that are listed
+_RUNNERS_UP = 5  # components without an artifact that are listed after the others
 _WORDS = {"ok": "cleaned", "no-blink": "nothing to remove", "unsure": "unsure"}
 _STYLE = """<style>
 .otica { font: 14px/1.45 system-ui, sans-serif; max-width: 62rem; }
@@ -59,7 +59,7 @@ _STYLE = """<style>
 
 
 def head(result: Cleaned) -> str:
-    """Return what a notebook shows of a result, and a report begins with."""
+    """Return the HTML of a result for a notebook."""
     return _box(
         _verdict(result),
         _kinds(result),
@@ -69,7 +69,7 @@ def head(result: Cleaned) -> str:
 
 
 def summary(result: Cleaned) -> str:
-    """Return the sentence and the figures of each kind."""
+    """Return the verdict and the figures of each kind."""
     return _box(_verdict(result), _kinds(result), _folded("All figures", _figures(result)))
 
 
@@ -79,7 +79,7 @@ def candidates(result: Cleaned) -> str:
 
 
 def components(result: Cleaned) -> str:
-    """Return small maps of all components with what each is said to hold."""
+    """Return small topographies of all components with the artifact each one holds."""
     maps = small_maps(result.ica.get_components(), info_of(result, result.ica.ch_names))
     cards = "".join(_card(one, _map(maps, one)) for one in glances(result))
     trust = "" if result.stability is None else " Stable does not mean brain."
@@ -116,8 +116,9 @@ def _kinds(result: Cleaned) -> str:
             "Kind": part.kind,
             "Components": ", ".join(component_names(part.components)) or "by hand",
             "Events": str(len(part.events)) if part.benefit is not None else "–",
-            "Removed of it": f"{part.gone:.0%}",
+            "Removed": f"{part.gone:.0%}",
             "Taken out away from it": f"{part.harm.taken_out:.1%}",
+            "For sham events": "–" if part.harm.sham is None else f"{part.harm.sham:.1%}",
         }
         for part in parts(result)
     ]
@@ -183,7 +184,7 @@ def _card(one: Glance, picture: str) -> str:
 
 
 def _map(maps: SmallMaps, one: Glance) -> str:
-    """Return the map of a component as a picture that ends where the head does."""
+    """Return the topography of a component as an image clipped to the head."""
     if maps.images is None:
         return _bars(maps.weights[:, one.component], one.name)
     return (
@@ -207,7 +208,7 @@ def _bars(weights: NDArray[np.float64], name: str) -> str:
 
 
 def _png(image: NDArray[np.float64]) -> str:
-    """Return values from -1 to 1 in MNE's colours of maps, as the address of a picture."""
+    """Return values from -1 to 1 in the colours of MNE's topographies, as a data URL."""
     colours = matplotlib.colormaps["RdBu_r"]((image + 1) / 2, bytes=True)
     file = io.BytesIO()
     Image.fromarray(colours[..., :3].copy()).save(file, format="png")

@@ -1,4 +1,4 @@
-"""What the measures of benefit and harm return."""
+"""The results of measuring benefit and harm."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-MOST_AFFECTED = 5  # channels that a blink is judged by: those far from the eyes hardly see it
-OVER_CLEANED = 0.3  # share of the signal away from blinks; more is a component that is not one's
+MOST_AFFECTED = 5  # channels at which blinks are measured: others hardly see them
+OVER_CLEANED = 0.3  # share of the signal away from blinks; more than blinks alone explain
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +30,11 @@ class RMSReduction:
     rms_before, rms_after : ndarray, shape (n_channels,)
         The RMS in the windows, in volts or in standard deviations.
     blink_size : ndarray, shape (n_channels,)
-        RMS of the average window before cleaning: how much of the blink a channel sees.
+        RMS of the average window before cleaning: the size of the blink at each channel.
     average : float
-        How much of the average over events went: 1 - RMS(after) / RMS(before) of the average
-        window, measured from the 250 ms before it, at the channels of `most_affected`. Brain
-        activity that is not locked to the blinks does not count in it.
+        Reduction of the average over events: 1 - RMS(after) / RMS(before) of the average
+        window, with the 250 ms before it as baseline, at the channels of `most_affected`.
+        Brain activity that is not locked to the blinks cancels in the average.
     average_interval : tuple of float
         The 95 percent jackknife interval of ``average`` over events; NaN for one event.
     average_per_channel : ndarray, shape (n_channels,)
@@ -44,8 +44,8 @@ class RMSReduction:
     samples : ndarray, shape (n_events,)
         The events used, as in the first column of MNE's events.
     n_edge, n_bad : int
-        Events left out because the edges of the recording cut their windows, or because
-        these hold spans annotated as bad.
+        Events left out because their windows reach beyond the recording, or overlap spans
+        annotated as bad.
     """
 
     overall: float
@@ -69,7 +69,7 @@ class RMSReduction:
         return len(self.samples)
 
     def most_affected(self, n_channels: int = MOST_AFFECTED) -> list[str]:
-        """Return the channels that see most of the blink.
+        """Return the channels where the blinks are largest.
 
         Parameters
         ----------
@@ -124,25 +124,25 @@ class Preservation:
     taken_out_per_band : dict
         The same for each frequency band.
     sham : float | None
-        What the same procedure takes out when it is told of events that are not there; None
-        where it was not tried.
+        The same for sham events: what the procedure removes at random times without an
+        artifact. None if it was not tried.
     rms_change : float
-        RMS(after) / RMS(before) - 1 away from blinks. Losses and gains cancel in it, so it is
-        no measure of the harm.
+        RMS(after) / RMS(before) - 1 away from blinks. Losses and gains cancel, so it does not
+        measure the harm.
     correlation : float
-        Median over channels of the correlation of before and after there.
+        Correlation of before and after away from blinks, median over channels.
     band_power : dict
-        The relative change of the power of each band in the stretches without blinks.
+        The relative change of the power in each band away from blinks.
     freqs, power_before, power_after : ndarray, shape (n_freqs,)
-        The spectra that this comes from: frequencies, and the mean power over channels.
+        The spectra behind ``band_power``: frequencies, and the mean power over channels.
     rank_before, rank_after : int
         The rank of the channels.
     ch_names : list of str
         The channels.
     seconds : float
-        How much of the recording is away from blinks and bad spans.
+        The length of the data away from blinks and bad spans.
     margin : float
-        How far this is from the windows of blinks, in seconds.
+        The minimum distance of these data from the windows of blinks, in seconds.
     """
 
     taken_out: float
@@ -163,7 +163,7 @@ class Preservation:
 
     @property
     def over_cleaned(self) -> bool:
-        """Whether more went than a blink component usually holds."""
+        """Whether more was removed away from blinks than blinks explain."""
         return self.taken_out > OVER_CLEANED
 
     def to_dict(self) -> dict[str, Any]:
@@ -182,39 +182,38 @@ class Preservation:
 
 @dataclass(frozen=True, eq=False)
 class KindResult:
-    """What became of one kind of artifact.
+    """The result for one kind of artifact.
 
     Attributes
     ----------
     kind : str
         The kind.
     answer : str
-        ``"yes"`` where components were found that can be removed, ``"unsure"`` where there may be
+        ``"yes"`` if components were found that can be removed, ``"unsure"`` if there may be
         some, else ``"no"``.
     components : list of int
-        The components that it was taken out of.
+        The components that hold it and were to be removed.
     events : ndarray, shape (n_events, 3)
-        When it happens, as MNE events, of those components or of the best candidate.
+        The MNE events of those components, or of the best candidate.
     how : str
-        What was taken out of them: what belongs to the ``"events"``, what lies in a
-        ``"band"``, the whole ``"component"``, or ``"none"``.
+        What was removed from them: the part that belongs to the ``"events"``, the part in a
+        frequency ``"band"``, the whole ``"component"``, or ``"none"``.
     reason : str
-        The best candidate and what speaks for or against it; empty where there is none.
+        The best candidate and the evidence for or against it; empty if there is none.
     gone : float | None
-        How much of it went: of the average event, or of the RMS above 15 Hz for muscle, at
-        the channels that see it most. None where nothing was removed, or nothing could be
-        measured.
+        The share that was removed: of the average event, or of the RMS above 15 Hz for muscle,
+        at the channels where it is largest. None if nothing was removed or measured.
     benefit : instance of RMSReduction | None
-        The same in full, where there are events. The average of eye movements is taken with
-        all steps turned the same way.
+        The benefit in full, if there are events. Eye movements in opposite directions are
+        flipped before they are averaged.
     harm : instance of Preservation | None
-        What was taken out away from the events, or altogether where there are none.
+        What was removed away from the events, or in total if there are none.
     whole : bool
-        Whether the whole of the components went, as the eyes hardly rest, or as an electrode
-        does more than pop.
+        Whether whole components were removed because the artifact could not be separated
+        from the rest: eyes that hardly rest, an electrode that does more than pop.
     left_in : list of int
-        Those of the components of which nothing went, as the channels do not show the artifact
-        where the map of the component is.
+        The components from which nothing was removed, because the channels do not show the
+        artifact with the topography of the component.
     """
 
     kind: str
@@ -230,11 +229,17 @@ class KindResult:
     left_in: list[int] = field(default_factory=list)
 
     @property
-    def cost(self) -> float | None:
-        """Share of the signal that went for nothing.
+    def event(self) -> str:
+        """The name of one event."""
+        return "electrode pop" if self.kind == "electrode" else self.kind
 
-        Of blinks what was taken out away from them, of beats, steps and pops what would be for
-        as many that are not there, and of muscle, which is never known to be away, all of it.
+    @property
+    def cost(self) -> float | None:
+        """Share of the signal that was removed without being an artifact.
+
+        For blinks this is what was removed away from them, for beats, steps and pops what as
+        many sham events would remove, and for muscle, which may be present at all times,
+        everything that was removed.
         """
         if self.harm is None:
             return None
@@ -268,19 +273,19 @@ class KindResult:
 
 
 def rms_ratio(one: ArrayLike, other: ArrayLike) -> Any:
-    """Return the ratio of the RMS of two powers; NaN where the second is zero."""
+    """Return the ratio of the RMS of two signals from their powers; NaN if the second is zero."""
     one, other = np.asarray(one, float), np.asarray(other, float)
     ratio = np.sqrt(np.divide(one, other, out=np.full(other.shape, np.nan), where=other > 0))
     return ratio if ratio.ndim else float(ratio)
 
 
 def reduction(before: ArrayLike, after: ArrayLike) -> Any:
-    """Return 1 - RMS(after) / RMS(before) for powers; NaN where there was none."""
+    """Return 1 - RMS(after) / RMS(before) from powers; NaN if the power before is zero."""
     return 1 - rms_ratio(after, before)
 
 
 def plain(value: Any) -> Any:
-    """Return numbers, lists and dictionaries that JSON knows; NaN becomes None."""
+    """Return a value as plain numbers, lists and dictionaries for JSON; NaN becomes None."""
     if isinstance(value, dict):
         return {name: plain(one) for name, one in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):

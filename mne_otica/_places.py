@@ -10,15 +10,15 @@ import mne
 import numpy as np
 from numpy.typing import NDArray
 
-_FEWEST = 4  # channels between which a map can be drawn
+_FEWEST = 4  # channels needed to interpolate a topography
 
 
 class Places(NamedTuple):
-    """The channels of an info whose places are known.
+    """The channels of an info whose positions are known.
 
-    ``picks`` are their numbers in that info, ``info`` is theirs alone. ``source`` tells where the
-    places come from: ``"positions"``, ``"standard"`` for those that names have in the 10-05
-    system, or ``"none"``.
+    ``picks`` are their indices in that info, ``info`` has only these channels. ``source`` tells
+    where the positions come from: ``"positions"`` of the recording, ``"standard"`` for
+    those of the channel names in the 10-05 system, or ``"none"``.
     """
 
     picks: NDArray[np.int64]
@@ -27,12 +27,12 @@ class Places(NamedTuple):
 
     @property
     def points(self) -> NDArray[np.float64]:
-        """The places, shape (n_known, 3)."""
+        """The positions, shape (n_known, 3)."""
         return np.zeros((0, 3)) if self.info is None else points_of(self.info)
 
 
 def places_of(info: mne.Info) -> Places:
-    """Return the channels that a map can be drawn of: none if too few are known for that."""
+    """Return the channels with known positions; none if they are too few for a topography."""
     for placed, source in ((info, "positions"), (_at_standard_places(info), "standard")):
         points = points_of(placed)
         known = np.flatnonzero(np.isfinite(points).all(axis=1) & points.any(axis=1))
@@ -43,23 +43,23 @@ def places_of(info: mne.Info) -> Places:
 
 
 def points_of(info: mne.Info) -> NDArray[np.float64]:
-    """Return the positions that an info has, NaN or zero where there is none."""
+    """Return the channel positions of an info, NaN or zero if unknown."""
     return np.array([channel["loc"][:3] for channel in info["chs"]], dtype=float)
 
 
 def _at_standard_places(info: mne.Info) -> mne.Info:
-    """Return the channels at the places of their names in the 10-05 system, if they have one."""
+    """Return the channels that have a name of the 10-05 system, at its positions."""
     placed = mne.create_info(info["ch_names"], info["sfreq"], "eeg")
     for channel in placed["chs"]:
         sites = site_names(channel["ch_name"])
-        # A bipolar channel has no one place.
+        # A bipolar channel has two positions.
         channel["loc"][:3] = standard_places().get(sites[0], np.nan) if len(sites) == 1 else np.nan
     return placed
 
 
 @cache
 def standard_places() -> dict[str, NDArray[np.float64]]:
-    """Return where the names of the 10-05 system, in capitals, are on a head."""
+    """Return the positions of the 10-05 system, by name in capitals."""
     montage = standard_montage()
     info = mne.create_info(montage.ch_names, 100.0, "eeg").set_montage(montage)
     return dict(zip(map(str.upper, montage.ch_names), points_of(info), strict=True))
@@ -74,7 +74,7 @@ def standard_montage() -> mne.channels.DigMontage:
 
 
 def site_names(name: str) -> list[str]:
-    """Return the one or two 10-05 names in a channel's name, as clinics write it."""
+    """Return the one or two 10-05 names in a clinical channel name such as EEG Fp1-A2."""
     text = re.sub(r"^(EEG|POL)[\s_-]*", "", name.strip().upper()).replace(" ", "")
     text = re.sub(r"[-_.]*(REF|LE|AVG?|AVR|CAR|A1A2|M1M2)?\.*$", "", text)
     return re.split("[-_]", text)

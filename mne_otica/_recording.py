@@ -1,4 +1,4 @@
-"""How a recording is read: which samples can be used, and the copy that ICA is fitted on."""
+"""The samples of a recording that can be used, and the filtered copy that ICA is fitted on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def quiet() -> Iterator[None]:
     """Silence the messages of a stage, but neither its warnings nor its progress bar.
 
-    A bar looks at the level that the user has chosen, so this is left as it is.
+    The log level stays as it is, since the progress bar depends on it.
     """
     logger.addFilter(_is_warning)
     try:
@@ -62,7 +62,7 @@ def filtered_copy(raw: BaseRaw, l_freq: float | None, h_freq: float | None) -> B
 
 
 def band_pass(raw: BaseRaw, l_freq: float | None, h_freq: float | None) -> BaseRaw:
-    """Filter a loaded recording in place; an upper limit that it cannot have is left open."""
+    """Filter a loaded recording in place; an upper limit above Nyquist is ignored."""
     if h_freq is not None and h_freq >= raw.info["sfreq"] / 2:
         h_freq = None
     with quiet():
@@ -70,12 +70,12 @@ def band_pass(raw: BaseRaw, l_freq: float | None, h_freq: float | None) -> BaseR
 
 
 def check_band(l_freq: float | None, h_freq: float | None) -> None:
-    """Raise unless these are the limits of a band, either of them open."""
+    """Raise unless these are the limits of a band, each of which may be None."""
     for name, limit in (("l_freq", l_freq), ("h_freq", h_freq)):
         if limit is not None:
             _validate_number(limit, name, at_least=0)
     if l_freq is not None and h_freq is not None and l_freq >= h_freq:
-        # MNE would take this for the band to leave out.
+        # With l_freq > h_freq, MNE would apply a band-stop filter.
         raise ValueError(
             f"l_freq ({l_freq} Hz) must be below h_freq ({h_freq} Hz): they are the lower and the "
             "upper limit of the band to fit on."
@@ -91,7 +91,7 @@ def annotated_bad(raw: BaseRaw) -> NDArray[np.bool_]:
 
 
 def broken_samples(data: NDArray[np.float64], ch_names: list[str]) -> NDArray[np.bool_]:
-    """Return which samples are not finite in any channel; raise if a channel has no finite one."""
+    """Return the samples with a NaN or infinity in any channel; raise if a channel has no other."""
     with np.errstate(invalid="ignore"):
         broken = ~np.isfinite(data.sum(axis=0))
     if broken.all() and broken.size:

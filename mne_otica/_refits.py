@@ -1,8 +1,8 @@
-"""Refits of a recording on other samples and from other starts.
+"""Refits of an ICA on resampled data and from random starts.
 
-Everything happens in the space of the principal components that the ICA was given, made white by
-the covariance of the recording. There the correlation of two components over the whole
-recording is the cosine of their unmixing vectors, so matching needs no pass over the samples.
+All computations are in the space of the principal components of the ICA, whitened by the covariance
+of the recording. There the correlation of two components over the whole recording is the
+cosine of their unmixing vectors, so matching needs no pass over the samples.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
     from mne.preprocessing import ICA
 
-BLOCK_SECONDS = 1.0  # single samples of an autocorrelated signal would flatter
+BLOCK_SECONDS = 1.0  # drawing single samples of an autocorrelated signal would be too optimistic
 MAX_SAMPLES = 30_000  # of a refit
-# Radians. A refit need not be more exact than what other samples change, and costs half as much.
+# Radians. Other samples change a component by more than this, and a coarse fit takes half the time.
 REFIT_TOL = 0.03
-MIN_VARIANCE = 1e-6  # of a direction among the samples drawn, to be made one
+MIN_VARIANCE = 1e-6  # of a direction in the samples drawn, to be whitened
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What an ICA sees of a recording, as white signals in blocks.
+    """The whitened principal components of a recording, in blocks.
 
     Attributes
     ----------
@@ -54,14 +54,14 @@ class Recording:
     block : int
         Samples in a block.
     unmixing : ndarray, shape (n_components, n_components)
-        The components of the ICA, of unit variance, from ``white``.
+        Unmixing matrix from ``white`` to the components of the ICA, at unit variance.
     colouring : ndarray, shape (n_components, n_components)
-        From ``white`` back to the principal components of the ICA.
+        Matrix from ``white`` back to the principal components of the ICA.
     sfreq : float
-        Samples in a second.
+        The sampling rate in hertz.
     variances : ndarray, shape (n_components,)
-        Variances of the recording along the axes in which it differs most from what the ICA
-        was fitted on, relative to that: ones for the same data.
+        Variances of the recording relative to those of the data that the ICA was fitted on,
+        along the axes where they differ most: ones for the same data.
     """
 
     white: NDArray[np.float32]
@@ -81,23 +81,23 @@ class Recording:
         """Return the samples of blocks drawn with replacement."""
         starts = rng.choice(self.starts, n_blocks)
         samples = (starts[:, np.newaxis] + np.arange(self.block)).ravel()
-        return np.asarray(self.white[:, samples])  # workers have it as a file in memory
+        return np.asarray(self.white[:, samples])  # a memory map in worker processes
 
 
 @dataclass(frozen=True)
 class Refit:
-    """One fit: its unmixing of the white signals, unit rows, and whether it converged."""
+    """One refit: the unmixing matrix of the white signals with unit rows, and convergence."""
 
     unmixing: NDArray[np.float64]
     converged: bool
 
 
 def read(ica: ICA, inst: BaseRaw | BaseEpochs) -> Recording:
-    """Whiten what an ICA sees of a recording."""
+    """Project a recording onto the principal components of an ICA, and whiten them."""
     ica._get_picks(inst)  # raises where channels are missing
     data, starts, block = _blocks(inst, ica.ch_names)
     pca = ica.pca_components_[: ica.n_components_]
-    with use_log_level("warning"):  # of projectors, which the fit has reported
+    with use_log_level("warning"):  # the fit has already reported projectors
         reduction = pca @ ica._pre_whiten(np.eye(len(data)))
     channels = Channels(data)
     covariance = channels.std[:, np.newaxis] * channels.correlation * channels.std
@@ -191,12 +191,12 @@ def refits(
     rng: np.random.Generator,
     n_jobs: int,
 ) -> list[Refit]:
-    """Fit once for each length, a number of blocks, in the order given."""
+    """Fit once for each length, which is a number of blocks, in the order given."""
     seeds = rng.integers(2**63, size=len(lengths))
     fit = partial(refit, recording, ica.method, dict(ica.fit_params or {}))
     bar = ProgressBar(len(lengths), mesg="Refits")
     done = []
-    # The bar is made before the log is silenced, which would hide it.
+    # The progress bar is created before the log is silenced, which would hide it.
     with quiet(), _one_blas_thread():
         for one in _each(fit, lengths, seeds, min(n_jobs, len(lengths))):
             done.append(one)
@@ -207,7 +207,7 @@ def refits(
 def _each(
     fit: Callable[[int, int], Refit], lengths: NDArray, seeds: NDArray, n_jobs: int
 ) -> Iterator[Refit]:
-    """Yield the refits in order, made by processes where joblib is there, else by threads."""
+    """Yield the refits in order, from processes if joblib is installed, else from threads."""
     if n_jobs == 1:
         yield from map(fit, lengths, seeds)
         return
@@ -232,14 +232,14 @@ def _in_worker(fit: Callable[[int, int], Refit], length: int, seed: int) -> Refi
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Silence what each refit would say; whether it converged is reported once for all."""
+    """Silence the messages of single refits; convergence is reported once for all."""
     with use_log_level("error"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 def _one_blas_thread() -> AbstractContextManager:
-    """Use the same number of threads for any n_jobs: sums in another order round differently."""
+    """Use one BLAS thread for any n_jobs, as the number of threads changes the rounding."""
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:
@@ -259,14 +259,14 @@ def n_workers(n_jobs: int | None) -> int:
 def refit(
     recording: Recording, method: str, fit_params: dict[str, Any], n_blocks: int, seed: int
 ) -> Refit:
-    """Unmix blocks drawn at random, from a random rotation."""
+    """Fit blocks drawn at random, from a random rotation."""
     rng = np.random.default_rng(seed)
     X = recording.draw(n_blocks, rng)
     X = X - X.mean(axis=1, keepdims=True)
     values, vectors = np.linalg.eigh(np.cov(X, dtype=np.float64, bias=True))
     values = np.maximum(values, MIN_VARIANCE * values[-1])
     whitening = (vectors / np.sqrt(values)) @ vectors.T
-    # Methods start from the axes, so turning the data is a random start for all of them.
+    # Rotating the data gives every method a random start, also those that start from the identity.
     whitening = np.linalg.qr(rng.standard_normal(whitening.shape))[0] @ whitening
     W, converged = _UNMIX[method](whitening.astype(X.dtype) @ X, fit_params, rng)
     return Refit(unit_rows(W @ whitening), converged)
@@ -276,8 +276,8 @@ def _otica(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tupl
     if params.get("algorithm", "newton") != "newton":
         unmixing = unmix(X, random_state=rng, **params | {"w_init": None})
         return unmixing.W, bool(unmixing.converged)
-    # Of the stages of a fit, the search for better optima among components that look Gaussian is
-    # left out: it takes most of the time, and what is found there does not come back anyway.
+    # Refits skip the search for better optima among near-Gaussian components: it takes most of
+    # the time, and the components it finds are not reproducible anyway.
     tol = max(params.get("tol", 0), REFIT_TOL)
     max_iter = params.get("max_iter", DEFAULT_MAX_ITER)
     objective = Objective(X)
@@ -320,7 +320,7 @@ def _seed(rng: np.random.Generator) -> int:
     return int(rng.integers(2**31))
 
 
-# How MNE calls each of its methods on white data.
+# The calls that MNE makes for each of its methods on white data.
 _UNMIX: dict[str, Callable[[NDArray, dict, np.random.Generator], tuple[NDArray, bool]]] = {
     METHOD: _otica,
     "fastica": _fastica,

@@ -1,4 +1,4 @@
-"""Taking the artifacts out of a recording, and what was taken."""
+"""Removal of artifacts from a recording, and the time courses removed."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from mne_otica.solver._whitening import chunks
 if TYPE_CHECKING:
     from mne.io import BaseRaw
 
-_PIECE = 2**17  # samples that are changed at a time
+_PIECE = 2**17  # samples that are processed at a time
 
 
 @dataclass(frozen=True)
 class Part:
-    """What is taken out on account of one kind, or of a person where ``kind`` is None.
+    """What is removed for one kind of artifact, or by a person's choice if ``kind`` is None.
 
-    ``courses`` has a row for each of ``components``; ``estimate`` tells of it, and is None where
-    components go whole.
+    ``courses`` has a row for each of ``components``. ``estimate`` is how they were
+    estimated; None if whole components are removed.
     """
 
     kind: str | None
@@ -44,12 +44,12 @@ class Part:
 
     @property
     def how(self) -> str:
-        """In which way: by ``"events"``, by ``"band"``, or as the whole ``"component"``."""
+        """How it is removed: by ``"events"``, by ``"band"``, or as the whole ``"component"``."""
         return "component" if self.estimate is None else kinds()[self.kind].removal.how
 
     @property
     def left_in(self) -> list[int]:
-        """The components of which nothing goes, as the channels do not show the artifact."""
+        """The components left as they are because the channels do not show the artifact."""
         shares = None if self.estimate is None else self.estimate.shares
         if shares is None:
             return []
@@ -58,22 +58,22 @@ class Part:
 
 @dataclass(frozen=True)
 class Taken:
-    """What is taken out of the excluded components, a row for each, and on which account."""
+    """What is removed from the excluded components, a row for each, and its parts by kind."""
 
     courses: NDArray[np.float64]
     parts: tuple[Part, ...] = ()
 
     def of(self, kind: str) -> Part | None:
-        """Return what is taken out on account of one kind."""
+        """Return what is removed for one kind."""
         return next((part for part in self.parts if part.kind == kind), None)
 
 
 def take_out(
     raw: BaseRaw, ica: ICA, decisions: Mapping[str, Decision], settings: dict[str, Any]
 ) -> Taken:
-    """Take the artifacts out of a loaded recording, in place, and return what was taken.
+    """Remove the artifacts from a loaded recording in place, and return what was removed.
 
-    The parameters are those of `to_take`; the recording is changed.
+    The parameters are those of `to_take`.
     """
     taken = to_take(raw, ica, decisions, settings)
     _subtract(raw, ica, taken.courses)
@@ -83,17 +83,17 @@ def take_out(
 def to_take(
     raw: BaseRaw, ica: ICA, decisions: Mapping[str, Decision], settings: dict[str, Any]
 ) -> Taken:
-    """Return what is to be taken out of a loaded recording.
+    """Return what is to be removed from a loaded recording.
 
     Parameters
     ----------
     raw : instance of Raw
         The recording.
     ica : instance of ICA
-        Its ``exclude`` is put in order: components of the first kind first.
+        Its ``exclude`` is sorted in place: components of the first kind first.
     decisions : dict
-        What was decided about each kind. Components of none of them, which a person has
-        chosen, go whole.
+        The decision about each kind. Excluded components of no kind, chosen by a person, are
+        removed entirely.
     settings : dict
         The parameters of `clean_raw`.
     """
@@ -123,7 +123,7 @@ def to_take(
 
 
 def put_back(raw: BaseRaw, ica: ICA, courses: NDArray[np.float64]) -> BaseRaw:
-    """Undo `take_out` in place, to the rounding of the samples that it changed."""
+    """Undo `take_out` in place, up to rounding of the samples that it changed."""
     _subtract(raw, ica, -courses)
     return raw
 
@@ -139,8 +139,8 @@ def _part(
     ica: ICA,
     settings: dict[str, Any],
 ) -> Part:
-    """Return what is to be taken out of the courses of a kind's components."""
-    # Where one channel is not finite no component is known, and nothing is taken out.
+    """Return what is to be removed from the time courses of a kind's components."""
+    # Components are unknown where any channel is not finite, so nothing is removed there.
     if settings["removal"] == "component":
         return Part(kind, components, np.where(broken, 0.0, courses))
     others = None
@@ -159,13 +159,13 @@ def _part(
 
 
 def component_courses(raw: BaseRaw, ica: ICA) -> NDArray[np.float64]:
-    """Return the courses of the excluded components of a loaded recording."""
+    """Return the time courses of the excluded components of a loaded recording."""
     unmixing, offset = unmixing_in_volts(ica)[ica.exclude], unmixing_offset(ica)[ica.exclude]
     return _projected(raw, ica, unmixing) - offset
 
 
 def _projected(raw: BaseRaw, ica: ICA, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return weighted sums of the channels of an ICA, of a loaded recording."""
+    """Return weighted sums of the channels that an ICA was fitted on."""
     found = np.zeros((len(weights), raw.n_times))
     picks = [raw.ch_names.index(name) for name in ica.ch_names]
     for chunk in chunks(raw._data) if len(found) else ():
@@ -174,7 +174,7 @@ def _projected(raw: BaseRaw, ica: ICA, weights: NDArray[np.float64]) -> NDArray[
 
 
 def _subtract(raw: BaseRaw, ica: ICA, courses: NDArray[np.float64]) -> None:
-    """Take courses out of a recording, in place; samples where all are zero are not touched."""
+    """Subtract time courses in place; samples where all of them are zero are not touched."""
     maps = maps_in_volts(ica)[:, ica.exclude]
     picks = [raw.ch_names.index(name) for name in ica.ch_names]
     for start, stop in runs(courses.any(axis=0)):

@@ -1,4 +1,4 @@
-"""Values of channels on the head: one large map on axes, or many small ones as images."""
+"""Topographies: one large one on axes, or many small ones as images."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-STANDARD = "at standard positions"  # said of maps whose channels have only names
-_PIXELS = 40  # on each side of a small map
-_RIM = 1.15  # radius of the ring that small maps are continued to, in radii of the head
+STANDARD = "at standard positions"  # where positions come from channel names
+_PIXELS = 40  # on each side of a small topography
+_RIM = 1.15  # radius up to which small topographies are extrapolated, in radii of the head
 
 
 def plot_map(
@@ -31,7 +31,7 @@ def plot_map(
     limits: tuple[float, float],
     cmap: str,
 ) -> None:
-    """Draw values on the head, or as bars where the places of channels are not known."""
+    """Draw values on the head, or as bars if the positions of channels are unknown."""
     places = places_of(info)
     if places.info is None:
         ax.bar(info["ch_names"], values, color="0.6", edgecolor="k")
@@ -57,18 +57,18 @@ def plot_map(
 
 
 def clip_to_head(ax: Axes, *artists: Artist) -> None:
-    """Let pictures end where a head of radius 1 does: MNE fills a disc that reaches beyond it."""
+    """Clip images to a head of radius 1: MNE fills a disc that reaches beyond it."""
     outline = Circle((0, 0), 1, transform=ax.transData)
     for artist in artists:
         artist.set_clip_path(outline)
 
 
 class SmallMaps(NamedTuple):
-    """Maps of several sets of values, each scaled to its largest.
+    """Topographies of several sets of weights, each scaled to its largest absolute weight.
 
-    ``images`` are squares of values from -1 to 1, row by row from the front of the head to its
-    back; the head is the largest circle in them. It is None where places are not known. ``dots``
-    are the places of the channels on a head of radius 1.
+    ``images`` are square images of values from -1 to 1, with rows from the front of the head to the
+    back; the head is their inscribed circle. It is None if positions are unknown. ``dots``
+    are the positions of the channels on a head of radius 1.
     """
 
     images: NDArray[np.float64] | None
@@ -78,7 +78,7 @@ class SmallMaps(NamedTuple):
 
 
 def small_maps(weights: NDArray[np.float64], info: mne.Info) -> SmallMaps:
-    """Return maps of weights of shape (n_channels, n_maps)."""
+    """Return topographies of weights of shape (n_channels, n_maps)."""
     weights = weights / np.maximum(np.abs(weights).max(axis=0), np.finfo(float).tiny)
     places = places_of(info)
     if places.info is None:
@@ -95,7 +95,7 @@ def small_maps(weights: NDArray[np.float64], info: mne.Info) -> SmallMaps:
 
 
 def _seen_from_above(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return places on a head of radius 1: from the middle, by the angle to the vertex."""
+    """Project positions onto a disc of radius 1 (azimuthal equidistant projection)."""
     from_centre = points - fit_sphere(points)[0]
     polar = np.arccos(np.clip(from_centre[:, 2] / np.linalg.norm(from_centre, axis=1), -1, 1))
     across = np.linalg.norm(from_centre[:, :2], axis=1)

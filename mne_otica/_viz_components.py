@@ -34,7 +34,7 @@ _NOSE = np.array([[-0.12, 0.993], [0.0, 1.13], [0.12, 0.993]])
 
 @fill_doc
 def plot_components(result: Cleaned, *, show: bool = True) -> Figure:
-    """Draw the maps of all components, with what each is said to hold.
+    """Plot the topographies of all components, with the artifact each one holds.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def plot_components(result: Cleaned, *, show: bool = True) -> Figure:
     Returns
     -------
     figure : instance of Figure
-        A map for each component with the kind of artifact that it holds, its
-        probability and the index of trust where it is known. Those removed are framed.
+        A topography for each component with the kind of artifact it holds, the probability,
+        and the index of stability if it was computed. Removed components have a frame.
     """
     _validate_type(result, Cleaned, "result", "Cleaned")
     seen = glances(result)
@@ -70,7 +70,7 @@ def plot_components(result: Cleaned, *, show: bool = True) -> Figure:
 
 
 def draw_small_map(ax: Axes, maps: SmallMaps, component: int) -> None:
-    """Draw the map of a component, or its weights as bars where places are not known."""
+    """Draw the topography of a component, or its weights as bars if positions are unknown."""
     ax.set(xticks=[], yticks=[])
     if maps.images is None:
         weights = maps.weights[:, component]
@@ -93,7 +93,7 @@ def draw_small_map(ax: Axes, maps: SmallMaps, component: int) -> None:
 
 
 def label_component(ax: Axes, one: Glance, removed: bool) -> None:
-    """Write on a small map what is known of the component, and frame it if it is removed."""
+    """Label a small topography, and frame it if the component is removed."""
     ax.set_label(one.name)
     trust = "" if one.trust is None else f"\ntrust {one.trusted}"
     title = f"{one.name}\n{one.told}{trust}"
@@ -111,15 +111,15 @@ def plot_component(
     axes: list[Axes] | None = None,
     show: bool = True,
 ) -> Figure:
-    """Draw the map and the time course of a component.
+    """Plot the topography and the time course of a component.
 
     Parameters
     ----------
     %(result)s
     component : int | None
-        The component; None takes the first one removed, or else the best candidate.
+        The component; None uses the first one removed, or else the best candidate.
     axes : list of Axes | None
-        Two, for the map and the time course; None makes a figure.
+        Two, for the topography and the time course; None makes a figure.
     %(show)s
 
     Returns

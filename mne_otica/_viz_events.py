@@ -1,4 +1,4 @@
-"""Figures of artifacts as they happen: before and after, taken out and left in."""
+"""Figures of artifacts over time: before and after, removed and kept."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mne_otica._measures import KindResult
 
 _MARGIN = 0.5  # s that are drawn before the first event
-_MOST_LINES = 30  # events drawn one by one
+_MOST_LINES = 30  # single events drawn
 _PARTS = {
     "component": dict(color="0.3", linestyle="-", linewidth=0.8),
     "taken out": dict(color="C3", linestyle="--", linewidth=1.8),
@@ -51,7 +51,7 @@ def plot_events(
     axes: list[Axes] | None = None,
     show: bool = True,
 ) -> Figure:
-    """Draw a kind of artifact before and after at the channels that see it most.
+    """Plot an artifact before and after cleaning, at the channels where it is largest.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ def plot_events(
     Returns
     -------
     figure : instance of Figure
-        The figure: thin lines are events, thick lines their mean. Eye movements are all turned
-        the same way.
+        The figure: thin lines are events, thick lines their mean. Eye movements in opposite
+        directions are flipped to have the same sign.
     """
     part = checked_part(result, kind, by_events=True)
     _validate_type(n_channels, "int-like", "n_channels")
@@ -76,7 +76,7 @@ def plot_events(
     names = benefit.most_affected(n_channels)
     check_axes(axes, len(names))
     if axes is None:
-        # MNE's report shears figures whose width is no whole number of pixels.
+        # MNE's report distorts figures whose width is not a whole number of pixels.
         axes = axes_in_a_row(len(names), (10, 3), sharey=True)
     for name, ax in zip(names, axes, strict=True):
         for data, style, label in before_and_after(result, name):
@@ -101,7 +101,7 @@ def plot_removal(
     axes: list[Axes] | None = None,
     show: bool = True,
 ) -> Figure:
-    """Draw what was taken out of the component of a kind of artifact, and what stayed.
+    """Plot the part of a component that was removed, and the part that was kept.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def plot_removal(
     -------
     figure : instance of Figure
         The time course of the first component of that kind around an event of median size, and its
-        average over events, with the part taken out and the part that stayed.
+        average over events, each with the part removed and the part kept.
     """
     part = checked_part(result, kind, by_events=True)
     check_axes(axes, 2)
@@ -132,7 +132,7 @@ def plot_removal(
     for name, style in _PARTS.items():
         axes[0].plot(times, windows[name][median], label=name, **style)
         axes[1].plot(times, np.nanmean(windows[name], axis=0), **style)
-    entitle(axes[0], f"One {part.kind}")
+    entitle(axes[0], f"One {part.event}")
     entitle(axes[1], f"Average of {len(heights)}")
     axes[0].set_ylabel(f"{result.ica._ica_names[component]} (a.u.)")
     for ax in axes:
@@ -151,18 +151,18 @@ def plot_traces(
     ax: Axes | None = None,
     show: bool = True,
 ) -> Figure:
-    """Draw some seconds of a channel before and after.
+    """Plot some seconds of a channel before and after cleaning.
 
     Parameters
     ----------
     %(result)s
     ch_name : str | None
-        The channel; None takes the one that saw most of the artifacts.
+        The channel; None uses the one with the largest artifacts.
     start : float | None
-        Where to begin, in seconds from the start of the recording; None takes the window with
-        the most events.
+        The first second, from the start of the recording; None uses the window with the most
+        events.
     duration : float
-        How many seconds to draw.
+        The number of seconds.
     %(ax)s
     %(show)s
 
@@ -188,7 +188,7 @@ def plot_traces(
     for k, part in enumerate(_at_events(result)):
         times = event_times(result, part)
         times = times[(times >= start) & (times <= start + duration)]
-        style = EVENT | dict(color=f"C{3 + k}", label=part.kind)
+        style = EVENT | dict(color=f"C{3 + k}", label=part.event)
         ax.plot(times, np.full(len(times), low), **style)
     ax.set(xlabel="Time (s)", ylabel="EEG (µV)", xlim=(start, start + duration))
     entitle(ax, ch_name, loc="left")
@@ -201,7 +201,7 @@ def plot_traces(
 def _label_windows(ax: Axes, part: KindResult) -> None:
     """Label axes that show windows around events."""
     ax.set_xticks([-HALF, 0, HALF])
-    ax.set_xlabel(f"Time from {part.kind} (s)")
+    ax.set_xlabel(f"Time from {part.event} (s)")
     ax.locator_params(axis="y", nbins=5)
     bare(ax)
 
@@ -219,7 +219,7 @@ def _worst_channel(result: Cleaned) -> str:
 
 
 def _fullest(result: Cleaned, duration: float) -> float:
-    """Return where the seconds begin that have as many events as any."""
+    """Return the start of the window with the most events."""
     raw = result._filtered
     sfreq = raw.info["sfreq"]
     each = [part.events[:, 0] for part in _at_events(result)]

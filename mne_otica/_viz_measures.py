@@ -1,4 +1,4 @@
-"""Figures of benefit and harm: per channel on the head, and by frequency."""
+"""Figures of benefit and harm: topographies and spectra."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from mne_otica._drawing import (
     finish,
     info_of,
 )
-from mne_otica._found import PLURALS
 from mne_otica._topomap import plot_map
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ _AROUND_MAPS = dict(top=_TWO_LINES, right=0.5, bottom=0.15)  # inches; at the ri
 def plot_reduction(
     result: Cleaned, *, kind: str | None = None, ax: Axes | None = None, show: bool = True
 ) -> Figure:
-    """Draw how much of the signal around artifacts was removed, per channel.
+    """Plot how much of the signal around artifacts was removed, per channel.
 
     Parameters
     ----------
@@ -52,7 +51,7 @@ def plot_reduction(
     """
     part = checked_part(result, kind, by_events=True)
     shares = 100 * np.nan_to_num(part.benefit.per_channel)
-    title = f"Benefit: RMS at {PLURALS[part.kind]}\n{part.benefit.overall:.0%} less"
+    title = f"Benefit: RMS at {part.event}s\n{part.benefit.overall:.0%} less"
     return _plot_channels(result, shares, part.benefit.ch_names, title, 100.0, "Reds", ax, show)
 
 
@@ -60,7 +59,7 @@ def plot_reduction(
 def plot_harm(
     result: Cleaned, *, kind: str | None = None, ax: Axes | None = None, show: bool = True
 ) -> Figure:
-    """Draw how much of the signal away from artifacts was taken out, per channel.
+    """Plot how much of the signal away from artifacts was removed, per channel.
 
     Parameters
     ----------
@@ -76,7 +75,7 @@ def plot_harm(
     """
     part = checked_part(result, kind)
     shares = 100 * np.nan_to_num(part.harm.taken_out_per_channel)
-    where = f"away from {PLURALS[part.kind]}" if part.benefit is not None else "altogether"
+    where = f"away from {part.event}s" if part.benefit is not None else "altogether"
     title = f"Harm: taken out {where}\n{part.harm.taken_out:.1%}"
     most = 10.0 * max(1, np.ceil(shares.max() / 10))
     return _plot_channels(result, shares, part.harm.ch_names, title, most, "Purples", ax, show)
@@ -92,7 +91,7 @@ def _plot_channels(
     ax: Axes | None,
     show: bool,
 ) -> Figure:
-    """Draw percentages of channels."""
+    """Plot a percentage per channel."""
     check_axes(None if ax is None else [ax], 1)
     if ax is None:
         (ax,) = axes_in_a_row(1, (4, 3), **_AROUND_MAPS)
@@ -105,7 +104,7 @@ def _plot_channels(
 def plot_band_power(
     result: Cleaned, *, kind: str | None = None, ax: Axes | None = None, show: bool = True
 ) -> Figure:
-    """Draw the spectrum before and after, away from the events of a kind if it has some.
+    """Plot the spectrum before and after cleaning, away from events if the kind has any.
 
     Parameters
     ----------
@@ -117,7 +116,7 @@ def plot_band_power(
     Returns
     -------
     figure : instance of Figure
-        The mean over channels, with the change of each band.
+        The mean spectrum over channels, with the change in each band.
     """
     harm = checked_part(result, kind).harm
     check_axes(None if ax is None else [ax], 1)
@@ -152,7 +151,7 @@ def plot_band_power(
 
 @fill_doc
 def plot_benefit_and_harm(result: Cleaned, *, kind: str | None = None, show: bool = True) -> Figure:
-    """Draw the reduction and the harm per channel; the harm alone where there are no events.
+    """Plot benefit and harm per channel; only the harm if there are no events.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Components that can be clicked: each click flips one, and the figures follow."""
+"""A figure in which components are chosen by clicking them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @fill_doc
 class ComponentReview:
-    """Look at the components of a result, flip some, and see what that does.
+    """Choose the components of a result by clicking them, and see the effect.
 
-    Clicking a component removes it, or keeps it if it was to be removed. In a notebook figures take
-    clicks with ``%%matplotlib widget``; `flip` does the same without.
+    Clicking a component removes it, or keeps it if it was to be removed. In a notebook, figures
+    respond to clicks with ``%%matplotlib widget``; `flip` does the same without a mouse.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ class ComponentReview:
     Attributes
     ----------
     components : list of int
-        The components that are removed by the choice so far.
+        The components chosen so far, which will be removed.
     maps, effect : instance of Figure
-        All components, and before and after.
+        All components, and the effect of removing those chosen.
     """
 
     def __init__(self, result: Cleaned, *, show: bool = True) -> None:
@@ -66,17 +66,17 @@ class ComponentReview:
         self.effect.canvas.draw_idle()
 
     def result(self) -> Cleaned:
-        """Return the recording cleaned of the components chosen, with all figures measured.
+        """Return the recording cleaned with the components chosen, and measured again.
 
         Returns
         -------
         result : instance of Cleaned
-            A new result; the one that the review began with is as it was.
+            A new result; the one under review is not changed.
         """
         return self._first.with_components(self.components)
 
     def _on_click(self, event: MouseEvent) -> None:
-        """Flip the component whose map or name was clicked, if any was."""
+        """Flip the component whose topography or name was clicked, if any."""
         for ax in self.maps.axes:
             if ax.get_label().startswith("ICA") and (
                 event.inaxes is ax or ax.title.contains(event)[0]
@@ -85,7 +85,7 @@ class ComponentReview:
                 return
 
     def _draw_effect(self) -> None:
-        """Draw what the choice so far does."""
+        """Draw the effect of the components chosen so far."""
         result = self._shown
         self.effect.clear()
         verdict = result.verdict[0].upper() + result.verdict[1:]

@@ -1,4 +1,4 @@
-"""Figures of how far components can be trusted."""
+"""Figures of the stability of components."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 from mne.viz.utils import plt_show
 
 from mne_otica._calibration import calibration
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_N_MAPS = 5  # components whose maps are drawn unless others are asked for
-# Colour, hatching and line style say the same, so that none of them is needed.
+_N_MAPS = 5  # components whose topographies are drawn by default
+# Colour, hatching and line style are redundant, so that figures are readable without colour.
 _STABLE = dict(color="C0", edgecolor="k", linewidth=0.5)
 _UNSTABLE = dict(color="w", edgecolor="0.4", linewidth=0.5, hatch="///")
 _THRESHOLD = dict(color="k", linestyle=":", linewidth=1)
@@ -30,22 +31,22 @@ _THRESHOLD = dict(color="k", linestyle=":", linewidth=1)
 def plot_stability(
     stability: Stability, *, components: Sequence[int] | None = None, show: bool = True
 ) -> Figure:
-    """Draw the index of the components, their maps in the refits and the learning curve.
+    """Plot the index of the components, their topographies in refits, and the learning curve.
 
     Parameters
     ----------
     stability : instance of Stability
         What :func:`mne_otica.stability` returned.
     components : sequence of int | None
-        Whose maps to draw; None takes the first five.
+        The components whose topographies to draw; None uses the first five.
     %(show)s
 
     Returns
     -------
     figure : instance of Figure
-        On top the index of each component. Below it, for some of them, the mean map of the refits
-        and the standard deviation over refits. At the bottom how many components are
-        stable with less data, and what the index meant in simulated recordings.
+        Top: the index of each component. Middle: the mean topography of some components over
+        refits, and its standard deviation. Bottom: how many components are stable with
+        less data, and the calibration of the index on simulated recordings.
     """
     _validate_type(stability, Stability, "stability", "Stability")
     components = _checked_components(stability, components)
@@ -95,12 +96,13 @@ def _plot_index(ax: Axes, stability: Stability) -> None:
         f"{len(stability.matches)} refits by {stability.method}. Stable is not the same as brain",
         loc="left",
     )
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=2)
 
 
 def _plot_maps(mean_ax: Axes, spread_ax: Axes, stability: Stability, component: int) -> None:
-    """Draw the mean map of the refits above its standard deviation over them."""
+    """Draw the mean topography over refits, and below it the standard deviation."""
     maps = stability.maps[:, component]
     mean = maps.mean(axis=0)
     most = np.abs(mean).max()
@@ -112,7 +114,7 @@ def _plot_maps(mean_ax: Axes, spread_ax: Axes, stability: Stability, component: 
 
 
 def _plot_curve(ax: Axes, stability: Stability, components: list[int]) -> None:
-    """Draw the index of some components, and how many are stable, against the length."""
+    """Draw the index of some components, and how many are stable, against the data length."""
     minutes = stability.lengths / 60
     for component in components:
         ax.plot(minutes, stability.curve[:, component], color="0.75", linewidth=0.8, zorder=0)
@@ -131,7 +133,7 @@ def _plot_curve(ax: Axes, stability: Stability, components: list[int]) -> None:
 
 
 def _plot_calibration(ax: Axes, threshold: float) -> None:
-    """Draw which share of simulated components with an index had the map of a true source."""
+    """Draw the share of simulated components with the topography of a true source, by index."""
     bins = calibration()["test"]["curve"]
     ax.plot([0, 1], [0, 1], color="0.75", linewidth=0.8, zorder=0)
     ax.plot([one["index"] for one in bins], [one["true"] for one in bins], "s--", color="C1")

@@ -1,4 +1,4 @@
-"""A recording before and after cleaning, and the windows in it: at events, and away from them."""
+"""A recording before and after cleaning, and windows around and away from events."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import mne
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.fft import rfft
+from scipy.signal import get_window
 
 from mne_otica._checks import _picks_to_idx, _validate_flag, _validate_number, _validate_type
 from mne_otica._recording import annotated_bad
@@ -21,7 +23,7 @@ HALF_WINDOW = 0.25  # s on either side of an event in which the benefit is measu
 
 @dataclass(frozen=True)
 class Pair:
-    """Two recordings that match, as arrays of the picked channels."""
+    """A recording before and after cleaning, as arrays of the picked channels."""
 
     before: NDArray[np.float64]
     after: NDArray[np.float64]
@@ -52,7 +54,7 @@ class Pair:
         picks: ArrayLike,
         reject: bool,
     ) -> Pair:
-        """Put together the picked channels of a recording and what cleaning made of them."""
+        """Combine the picked channels of a recording before and after cleaning."""
         bad = annotated_bad(raw) if reject else np.zeros(raw.n_times, bool)
         with np.errstate(invalid="ignore"):
             broken = ~np.isfinite(before.sum(axis=0) + after.sum(axis=0))
@@ -73,7 +75,7 @@ class Pair:
 
 
 def _check_match(before: BaseRaw, after: BaseRaw) -> None:
-    """Refuse recordings that are not of the same samples and channels."""
+    """Raise unless both recordings have the same samples and channels."""
     if before.ch_names != after.ch_names:
         odd = sorted(set(before.ch_names) ^ set(after.ch_names))
         raise ValueError(
@@ -93,7 +95,7 @@ def _check_match(before: BaseRaw, after: BaseRaw) -> None:
 
 
 def event_samples(events: ArrayLike, first_samp: int, n_times: int) -> NDArray[np.int64]:
-    """Return MNE events as samples that count from 0; raise if any is outside the recording."""
+    """Return the samples of MNE events, counted from 0; raise if any is outside the recording."""
     events = np.asarray(events)
     if events.ndim != 2 or events.shape[1] != 3:
         raise ValueError(
@@ -125,7 +127,7 @@ def window_bounds(tmin: float, tmax: float, sfreq: float) -> tuple[int, int]:
 
 
 class Whole(NamedTuple):
-    """Events whose windows are whole, and how many are not."""
+    """Events with complete windows, and the number of those without."""
 
     used: NDArray[np.int64]
     n_edge: int
@@ -135,7 +137,7 @@ class Whole(NamedTuple):
 def whole_windows(
     samples: NDArray[np.int64], bad: NDArray[np.bool_], bounds: tuple[int, int]
 ) -> Whole:
-    """Return the events whose windows neither the edges of the recording nor bad samples cut."""
+    """Return the events whose windows lie inside the recording and hold no bad samples."""
     start, stop = bounds
     inside = samples[(samples + start >= 0) & (samples + stop <= bad.size)]
     n_bad_until = np.r_[0, np.cumsum(bad)]
@@ -144,7 +146,7 @@ def whole_windows(
 
 
 def fullest_window(samples: NDArray[np.int64], length: int, n_times: int, margin: int) -> int:
-    """Return where a window of some length starts that has as many events as any."""
+    """Return the start of the window of this length with the most events."""
     if not len(samples):
         return 0
     samples = np.sort(samples)
@@ -164,48 +166,48 @@ def free_samples(
     return free
 
 
-def free_stretches(
-    arrays: Sequence[NDArray[np.float64]], sfreq: float, free: NDArray[np.bool_]
-) -> tuple[list[NDArray[np.float64]], int]:
-    """Return the stretches of two seconds that are free, side by side, and their length."""
-    # A shorter stretch is taken where there is none of two seconds.
-    for seconds in (2.0, 1.0, 0.5):
-        length = int(seconds * sfreq)
-        starts = _tiles(free, length)
-        if len(starts):
-            at = (np.array(starts)[:, np.newaxis] + np.arange(length)).ravel()
-            return [data[:, at] for data in arrays], length
-    return [data[:, :0] for data in arrays], 0
-
-
-def spectrum(
-    stretches: NDArray[np.float64], sfreq: float, length: int
+def free_spectra(
+    pair: Pair, free: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return frequencies and the mean power over channels of stretches of one length."""
+    """Return frequencies and the power of before, after and their difference, shape (3, n_freqs).
+
+    Welch's density of the stretches of two seconds that are free, as a mean over channels. SciPy
+    would want the stretches side by side, and a transform of the difference as well.
+    """
+    # A shorter stretch is taken where there is none of two seconds.
+    lengths = (int(seconds * pair.sfreq) for seconds in (2.0, 1.0, 0.5))
+    starts, length = next(((s, n) for n in lengths if (s := _tiles(free, n))), ([], 0))
     if not length:
-        return np.zeros(0), np.zeros(0)
-    # Welch's windows have the length of the stretches, so none lies across a joint.
-    psd, freqs = mne.time_frequency.psd_array_welch(
-        stretches, sfreq, n_fft=length, n_per_seg=length, n_overlap=0, verbose="error"
-    )
-    return freqs, psd.mean(axis=0)
+        return np.zeros(0), np.zeros((3, 0))
+    window = get_window("hamming", length)
+    power = np.zeros((3, length // 2 + 1))
+    for start in starts:
+        cut = (x[:, start : start + length] for x in (pair.before, pair.after))
+        one, other = (rfft((x - x.mean(axis=1, keepdims=True)) * window, axis=1) for x in cut)
+        for k, found in enumerate((one, other, other - one)):
+            power[k] += np.einsum("cf,cf->f", found, found.conj()).real
+    power *= 2 / (pair.sfreq * np.sum(window**2) * len(starts) * len(pair.before))
+    power[:, 0] /= 2  # which has no negative counterpart,
+    if length % 2 == 0:
+        power[:, -1] /= 2  # as this one
+    return np.fft.rfftfreq(length, 1 / pair.sfreq), power
 
 
 def _tiles(free: NDArray[np.bool_], length: int) -> list[int]:
-    """Return the starts of the stretches of this length that lie side by side and are free."""
+    """Return the starts of adjacent free stretches of this length."""
     return [k for start, stop in runs(free) for k in range(start, stop - length + 1, length)]
 
 
 def runs(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return where the stretches of chosen samples start and end, shape (n_stretches, 2)."""
+    """Return starts and ends of the runs of chosen samples, shape (n_stretches, 2)."""
     return np.flatnonzero(np.diff(np.r_[False, chosen, False].astype(int))).reshape(-1, 2)
 
 
 def rank_of(data: NDArray[np.float64], info: mne.Info) -> int:
     """Return the rank over all channel types."""
-    # What depends on each other does so in every sample; some of them are enough to tell.
+    # Linear dependence holds at every sample, so a subsample is enough.
     data = data[:, :: max(1, data.shape[1] // max(2000, 20 * len(data)))]
-    # MNE's ICA puts the mean of each channel back, which is no variation.
+    # MNE's ICA restores the mean of each channel, which must not count towards the rank.
     data = np.nan_to_num(data - np.nanmean(data, axis=1, keepdims=True))
     raw = mne.io.RawArray(data, info, verbose="error")
     rank = mne.compute_rank(raw, tol=1e-6, tol_kind="relative", verbose="error")

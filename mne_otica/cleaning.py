@@ -56,9 +56,9 @@ __all__ = [
 ]
 
 _FEWEST_COMPONENTS = 4
-# Beats and steps leave little time between them: what is not near any of them counts.
+# Beats and steps follow each other closely, so small margins are used for the harm.
 _FREQUENT = dict(limits=(-0.1, 0.1), margins=(0.0,))
-_BESIDE = 0.1  # s before and after a step, where the eyes rest
+_BESIDE = 0.1  # s before and after a step, at which its sign is read
 
 
 @verbose
@@ -79,9 +79,9 @@ def clean_raw(
     """Remove blinks and other artifacts; no EOG or ECG channel is needed.
 
     An ICA is fitted on a filtered copy of the EEG channels, and the components that hold
-    artifacts are found. In a copy of the recording as it was passed, the part of these
-    components that is the artifacts' is taken out, and the rest of them stays. Where no artifact
-    is found, or the evidence is not enough, the copy is untouched.
+    artifacts are found. In a copy of the unfiltered recording, only the part of these
+    components that belongs to the artifacts is removed. If no artifact is found, or the
+    evidence is not sufficient, this copy is returned unchanged.
 
     Parameters
     ----------
@@ -90,29 +90,29 @@ def clean_raw(
     artifacts : str | sequence of str
         The kinds of artifacts to remove: ``"blink"``, ``"eye movement"``, ``"heartbeat"``,
         ``"muscle"`` and ``"electrode"``, or ``"all"`` of them. The default is blinks;
-        :doc:`/artifacts` says why, and how well the others are removed. All kinds are looked for,
-        whatever is removed: ``cleaned.artifacts``.
+        :doc:`/artifacts` explains why, and how well the others are removed. All kinds are
+        searched for, also those not removed; see ``cleaned.artifacts``.
     removal : "events" | "component"
-        ``"events"`` takes out the artifacts only, see :func:`mne_otica.remove_artifacts`;
-        ``"component"`` takes out the whole components, as :meth:`mne.preprocessing.ICA.apply`
+        ``"events"`` removes only the artifacts, see :func:`mne_otica.remove_artifacts`;
+        ``"component"`` removes whole components, as :meth:`mne.preprocessing.ICA.apply`
         does.
     n_components : int | float | None
-        How many components to fit: a number, or the share of the variance they explain, as
-        for :class:`mne.preprocessing.ICA`. None takes the rank of the data, or as many as
-        their length allows to be found well.
+        The number of components, or the share of the variance they explain, as for
+        :class:`mne.preprocessing.ICA`. None uses the rank of the data, or fewer if the recording
+        is too short for that many.
     l_freq, h_freq : float | None
         The band of the copy that the ICA is fitted on, in Hz; None leaves that side open. The
         recording that is cleaned keeps its own band.
     random_state : int | instance of RandomState | instance of Generator | None
-        The seed. It is fixed, so that the same call gives the same answer.
+        The seed. The default is fixed, so that the same call gives the same result.
     max_components : int
-        The most components that blinks may take. The other kinds have no limit.
+        The maximum number of blink components. The other kinds have no limit.
     reject_by_annotation : bool
         Whether to leave spans annotated as bad out of the fit, the search and the
-        evaluation. Artifacts in them stay in, unless whole components go.
+        evaluation. Artifacts in these spans are not removed, unless whole components are.
     stability : bool
-        Whether to fit again on other seconds of the recording, see
-        :func:`mne_otica.stability`, to tell how far the components can be trusted.
+        Whether to refit the ICA on resampled data to see which components are
+        reproducible, see :func:`mne_otica.stability`.
     %(verbose)s
 
     Returns
@@ -120,38 +120,37 @@ def clean_raw(
     cleaned : instance of Cleaned
         The cleaned recording (``cleaned.raw``) with the ICA, the times of the artifacts, the
         evidence, and for each kind what was removed, the benefit and the harm
-        (``cleaned.kinds``). ``cleaned.status`` is ``"ok"`` where anything was removed,
-        ``"unsure"`` where nothing was as the evidence for some kind is not enough, and
-        ``"no-blink"`` where nothing was found; ``cleaned.verdict`` is one line for a reader;
-        ``cleaned.plot()``,
-        ``cleaned.report()`` and ``cleaned.save(folder)`` show and keep it.
+        (``cleaned.kinds``). ``cleaned.status`` is ``"ok"`` if anything was removed,
+        ``"unsure"`` if nothing was removed because the evidence was not sufficient, and
+        ``"no-blink"`` if no artifact was found. ``cleaned.verdict`` is a summary in one line;
+        ``cleaned.plot()``, ``cleaned.report()`` and ``cleaned.save(folder)`` plot, report and
+        save the result.
 
     See Also
     --------
     clean_epochs : The same for epochs.
     find_bads_blink : Only find the components, of any fitted MNE ICA.
-    remove_artifacts : Only take out the artifacts, with any fitted MNE ICA.
+    remove_artifacts : Only remove the artifacts, with any fitted MNE ICA.
     rms_reduction : The benefit of any cleaning.
     preservation : The harm of any cleaning.
 
     Notes
     -----
-    The EEG channels that are not marked bad are cleaned; all others, every annotation and
-    every sample are kept. EEG must be in volts. Electrode positions, 10-20 names and EOG
-    channels are used as evidence where there are any, and none of them is needed.
+    The EEG channels that are not marked bad are cleaned. All other channels and all annotations
+    are kept, and no samples are dropped. EEG must be in volts. Electrode positions, 10-20 names
+    and EOG channels are used as evidence if available, but none of them is required.
 
-    A component is removed if it is nine times as probable that it holds an artifact as that it
-    does not. Bad electrodes are better marked as bad and interpolated, so ``"electrode"``
-    is not among the default. The brain answers heartbeats: who studies that should leave
-    ``"heartbeat"`` out.
+    A component counts as an artifact if its probability is at least 0.9. It is better to mark
+    bad electrodes as bad and interpolate them, so ``"electrode"`` is not in the default. To study
+    heartbeat-evoked potentials, leave ``"heartbeat"`` out.
 
     Benefit and harm are measured between ``l_freq`` and ``h_freq``: the benefit in windows of
-    250 ms on either side of each event, the harm in all samples that are away from them.
-    Blink times come from EOG or frontal channels where there are any, not from the
-    component that is removed, which would flatter the result.
+    250 ms on either side of each event, the harm in all samples away from these windows.
+    Blink times come from EOG or frontal channels if there are any. The component that is removed
+    would give too favourable a result.
 
-    Some 20 samples for each squared component are needed for trustworthy components; with
-    ``n_components=None`` a short recording gets fewer components.
+    Trustworthy components need about 20 samples per squared number of components; with
+    ``n_components=None`` fewer components are fitted to a short recording.
 
     Examples
     --------
@@ -194,7 +193,7 @@ def clean_raw(
 
 
 def settings_of(ica: ICA, raw: BaseRaw, **parameters: Any) -> dict[str, Any]:
-    """Return the parameters of a call, and what became of them."""
+    """Return the parameters of a call, with the values used for the automatic ones."""
     return parameters | {
         "random_state": _seed(parameters["random_state"]),
         "n_components_used": int(ica.n_components_),
@@ -211,8 +210,8 @@ def fit_ica(
     reject: bool,
 ) -> ICA:
     """Fit on a filtered copy."""
-    # Blinks are rare and high. The transport maps weigh them by their height, where the
-    # functions of a refinement look at the many samples between them.
+    # Blinks are rare and large. The transport contrast weighs them by their amplitude, whereas the
+    # score functions of the refinement mostly see the samples between them.
     options = dict(random_state=random_state, fit_params=dict(refine=False))
     with quiet():
         ica = ICA(n_components=n_components, **options)
@@ -221,14 +220,14 @@ def fit_ica(
         ica.fit(filtered, reject_by_annotation=reject)
     logger.info(
         f"Fit: {ica.n_components_} components in {ica.n_iter_} iterations on {ica.n_samples_} "
-        f"samples; {ica.n_samples_ / ica.n_components_**2:.0f} for each squared component, "
-        f"{SAMPLES_PER_SQUARED_COMPONENT} are enough."
+        f"samples, {ica.n_samples_ / ica.n_components_**2:.0f} per squared number of components "
+        f"(at least {SAMPLES_PER_SQUARED_COMPONENT} are recommended)."
     )
     return ica
 
 
 def _affordable(rank: int, n_samples: int) -> int:
-    """Return the rank, or as many components as the length of the recording allows."""
+    """Return the rank, or fewer components if the recording is too short for that many."""
     enough = int(np.sqrt(n_samples / SAMPLES_PER_SQUARED_COMPONENT))
     return min(rank, max(enough, _FEWEST_COMPONENTS))
 
@@ -243,10 +242,10 @@ def conclude(
     in_band: Sequence[NDArray[np.float64]] | None = None,
     brief: bool = False,
 ) -> Cleaned:
-    """Measure what the removal did; return all that is known about it.
+    """Measure benefit and harm of the removal, and return the result.
 
-    ``in_band`` is what each part has taken out in the band of the fit; None filters it. ``brief``
-    measures only what the verdict says, for people who wait.
+    ``in_band`` is what each part removes, in the band of the fit; None computes it by filtering.
+    ``brief`` measures only what the verdict needs, for interactive use.
     """
     if in_band is None:
         in_band = [_in_band(part.courses, filtered, settings) for part in taken.parts]
@@ -282,7 +281,7 @@ def conclude(
 
 
 def _all_events(found: Found, results: dict[str, KindResult]) -> NDArray[np.int64]:
-    """Return the events of all kinds that are removed by events, and those of blinks anyway."""
+    """Return the events of all kinds that were removed by events, and blinks in any case."""
     chosen = [
         one.events
         for kind, one in results.items()
@@ -302,9 +301,9 @@ def _measured(
     settings: dict[str, Any],
     brief: bool,
 ) -> KindResult:
-    """Return what became of one kind: what was decided, and what the removal did."""
+    """Return the result for one kind: the decision, and benefit and harm of the removal."""
     decision, part = found.decisions[kind], taken.of(kind)
-    # What a person has chosen counts with the first kind.
+    # Components that a person chose are measured with the first kind.
     accounts = (kind, None) if kind == next(iter(found.decisions)) else (kind,)
     own = [k for k, one in enumerate(taken.parts) if one.kind in accounts]
     result = KindResult(
@@ -322,7 +321,7 @@ def _measured(
     maps = maps_in_volts(ica)
     components = [component for k in own for component in taken.parts[k].components]
     gone = maps[:, components] @ np.concatenate([in_band[k] for k in own])
-    # The recording is large, and people wait: no copy of it is made, and none of what is gone.
+    # No copies, as the recording may be large: the cleaned data overwrite what was removed.
     before = filtered._data
     after = np.subtract(before, gone, out=gone)
     reject = settings["reject_by_annotation"]
@@ -350,7 +349,7 @@ def _event_measures(
     signs: NDArray[np.float64] | None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Return what went at events and elsewhere; nothing where no whole event is left."""
+    """Return benefit and harm at events; nothing if there is no complete window."""
     with quiet():
         try:
             benefit = evaluation.benefit_of(pair, events, signs=signs)
@@ -361,7 +360,7 @@ def _event_measures(
 
 
 def _band_measures(pair: Pair, l_freq: float, brief: bool) -> dict[str, Any]:
-    """Return what went above a frequency, at the channels that lost most, and altogether."""
+    """Return the reduction above a frequency at the channels most affected, and the harm."""
     power = [
         np.sum(mne.filter.filter_data(x, pair.sfreq, l_freq, None, verbose="error") ** 2, axis=1)
         for x in (pair.before, pair.after)
@@ -375,7 +374,7 @@ def _band_measures(pair: Pair, l_freq: float, brief: bool) -> dict[str, Any]:
 def directions(
     course: NDArray[np.float64], samples: NDArray[np.int64], sfreq: float
 ) -> NDArray[np.float64]:
-    """Return which way each step goes: 1 or -1."""
+    """Return the sign of each step: 1 or -1."""
     away = max(1, round(_BESIDE * sfreq))
     after, before = ((samples + k).clip(0, len(course) - 1) for k in (away, -away))
     return np.where(course[after] >= course[before], 1.0, -1.0)
@@ -384,7 +383,7 @@ def directions(
 def _sham(
     part: Part | None, maps: NDArray[np.float64], like: BaseRaw, settings: dict[str, Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return maps and courses of what would be taken out for events that are not there."""
+    """Return topographies and time courses of what would be removed for sham events."""
     if part is None or part.estimate is None or part.estimate.model is None:
         return None
     samples = sham_events(part.estimate, like.info["sfreq"], like.n_times)
@@ -395,7 +394,7 @@ def _sham(
 def _in_band(
     courses: NDArray[np.float64], like: BaseRaw, settings: dict[str, Any]
 ) -> NDArray[np.float64]:
-    """Filter time courses as the copy was filtered that the ICA was fitted on."""
+    """Filter time courses like the copy that the ICA was fitted on."""
     if not len(courses):
         return courses
     info = mne.pick_info(like.info, range(len(courses)))
@@ -405,16 +404,16 @@ def _in_band(
 
 
 def _seed(random_state: RandomState) -> int | str | None:
-    """Return a seed as it is, and the kind of anything else."""
+    """Return a seed, or the type of a random generator."""
     if random_state is None or np.isscalar(random_state):
         return random_state
     return type(random_state).__name__
 
 
-_version = cache(version)  # which reads a file
+_version = cache(version)  # reading the metadata takes time
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what the result depends on."""
+    """Return the versions of the packages that the result depends on."""
     found = {"python": platform.python_version(), "mne_otica": __version__}
     return found | {name: _version(name) for name in ("mne", "numpy", "scipy")}

@@ -22,7 +22,7 @@ _STUDY = {
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    """Clean the shipped recording and show what that did."""
+    """Clean the shipped recording and print benefit and harm."""
     raw = mne_otica.datasets.sample()
     started = time.perf_counter()
     result = mne_otica.clean_raw(raw)
@@ -34,14 +34,14 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def _sys_info(arguments: argparse.Namespace) -> int:
-    """Show the versions of this package and of what it uses."""
+    """Print the versions of this package and its dependencies."""
     print(f"mne-otica {mne_otica.__version__}")
     mne.sys_info(check_version=False)
     return 0
 
 
 def _study(arguments: argparse.Namespace) -> int:
-    """Clean a study, or do one stage of it; the status is 1 if any recording failed."""
+    """Clean a study, or run one stage of it; the status is 1 if any recording failed."""
     import matplotlib
 
     from mne_otica.study import STAGES, clean_study
@@ -69,7 +69,7 @@ def _study(arguments: argparse.Namespace) -> int:
 
 
 def _review(arguments: argparse.Namespace) -> int:
-    """Look at a study in the browser, and decide what is removed."""
+    """Review a study in the browser, and decide what to remove."""
     from mne_otica.study._review import Review
     from mne_otica.study._server import ReviewServer
 
@@ -123,7 +123,7 @@ def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
         "--out",
         type=Path,
         metavar="FOLDER",
-        help="where to write; nothing goes elsewhere (default for BIDS: derivatives/mne-otica)",
+        help="the output folder (default for BIDS: derivatives/mne-otica)",
     )
     if command in ("run", "fit"):
         add(
@@ -139,23 +139,23 @@ def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
     if command in ("run", "find"):
         text = (
             "kinds of artifacts to remove: blink, eye-movement, heartbeat, muscle, electrode, or "
-            "all (default: those of which no false alarm is known)"
+            "all (default: blink)"
         )
         add("--artifacts", nargs="+", metavar="KIND", help=text)
-        text = f"most components that blinks may take {default}"
+        text = f"maximum number of blink components {default}"
         add("--max-components", type=int, default=2, metavar="N", help=text)
     if command in ("run", "find"):
         add("--stability", action="store_true", help="refit to see which components are stable")
     if command in ("run", "apply"):
-        text = f"take out the artifacts only, or the whole components {default}"
+        text = f"remove only the artifacts, or whole components {default}"
         choices = ("events", "component")
         add("--removal", choices=choices, default="events", help=text)
     add("--concatenate-runs", action="store_true", help="one ICA for the runs of a session")
     text = f"recordings to clean at once, -1 for all cores {default}"
     add("--n-jobs", type=int, default=1, metavar="N", help=text)
     add("--dask", metavar="ADDRESS", help="run on a Dask cluster, for instance tcp://host:8786")
-    add("--overwrite", action="store_true", help="do again what is done")
-    add("--dry-run", action="store_true", help="only say what would be done")
+    add("--overwrite", action="store_true", help="run finished stages again")
+    add("--dry-run", action="store_true", help="only print what would be done")
     text = f"what to do if a recording fails {default}"
     add("--on-error", choices=("continue", "abort"), default="continue", help=text)
 

@@ -1,4 +1,4 @@
-"""An ICA, its index of stability and its labels as EEGLAB keeps them, and back."""
+"""Export an ICA with its stability and labels to EEGLAB, and read it back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["export_ica_eeglab", "read_ica_eeglab"]
 
 MICROVOLT = 1e-6  # EEGLAB's unit
-# The field of EEG.etc that holds what EEGLAB has no place for.
+# The field of EEG.etc for what EEGLAB has no field for
 _FIELD = "mne_otica"
 
 
@@ -72,7 +72,7 @@ def export_ica_eeglab(
     of MNE by a constant, since EEGLAB does not subtract means.
 
     Components in ``ica.exclude`` are marked for rejection (``EEG.reject.gcompreject``). The index
-    of stability, the method and the labels (``ica.labels_``) are in ``EEG.etc.mne_otica``.
+    of stability, the method and the labels (``ica.labels_``) are stored in ``EEG.etc.mne_otica``.
     """
     _check_fitted(ica)
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
@@ -83,7 +83,7 @@ def export_ica_eeglab(
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / Path(fname).name
         inst.export(plain, fmt="eeglab", verbose="error")
-        # Scalars and cells have to keep the shapes in which EEGLAB expects them.
+        # EEGLAB expects scalars and cells in these shapes.
         eeg = {k: v for k, v in loadmat(plain).items() if not k.startswith("__")}
     names = [str(name.squeeze()) for name in eeg["chanlocs"]["labels"].ravel()]
     eeg |= _ica_fields(ica, names)
@@ -97,7 +97,7 @@ def export_ica_eeglab(
 def read_ica_eeglab(
     fname: str | Path, *, verbose: bool | str | int | None = None
 ) -> tuple[ICA, NDArray[np.float64] | None]:
-    """Read an ICA from a file of EEGLAB, with the index of stability if it is there.
+    """Read an ICA from an EEGLAB file, with the index of stability if it has one.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def _check_fitted(ica: ICA) -> None:
 
 
 def _checked_index(stability: Stability | None, ica: ICA) -> NDArray[np.float64]:
-    """Return one index a component, or none at all."""
+    """Return one index per component, or an empty array without stability."""
     if stability is None:
         return np.empty(0)
     if len(stability.index) != ica.n_components_:
@@ -152,7 +152,7 @@ def _checked_index(stability: Stability | None, ica: ICA) -> NDArray[np.float64]
 
 
 def _ica_fields(ica: ICA, names: list[str]) -> dict[str, Any]:
-    """Return the matrices of the ICA as EEGLAB names them."""
+    """Return the matrices of the ICA by their names in EEGLAB."""
     missing = [name for name in ica.ch_names if name not in names]
     if missing:
         raise ValueError(
@@ -181,7 +181,7 @@ def _own_fields(ica: ICA, index: NDArray[np.float64]) -> dict[str, Any]:
 
 
 def _labels_by_name(labels: NDArray) -> dict[str, list[int]]:
-    """Return the components of each label, as MNE keeps them."""
+    """Return the components of each label, in the form of MNE's ``labels_``."""
     found: dict[str, list[int]] = {}
     for component, text in enumerate(labels):
         # An empty cell comes back as an empty array.

@@ -27,10 +27,9 @@ from mne_otica._windows import (
     Pair,
     event_samples,
     free_samples,
-    free_stretches,
+    free_spectra,
     rank_of,
     runs,
-    spectrum,
     whole_windows,
     window_bounds,
 )
@@ -60,18 +59,18 @@ BANDS = {
     "beta": (13.0, 30.0),
     "gamma": (30.0, 45.0),
 }
-# Why whole components go
+# Why whole components are removed
 _WHOLE = {
     "blink": "the eyes hardly rest between blinks",
     "eye movement": "the eyes hardly rest",
     "electrode": "it does more than pop",
 }
-_BASELINE = 0.25  # s before the window of an event that its average is measured from
+_BASELINE = 0.25  # s before the window of an event
 _N_BOOTSTRAP = 2000
-# Seconds to keep away from the window of a blink. A high-pass filter at 1 Hz mirrors each blink
-# for about a second on either side; less is kept only where blinks are too frequent for that.
+# Margins around the window of a blink, in seconds. A high-pass filter at 1 Hz smears each blink
+# over about a second on either side; smaller margins are used only if blinks are too frequent.
 _MARGINS = (1.0, 0.5, 0.25)
-_ENOUGH = 20  # windows; with fewer, what is taken out away from blinks is known too vaguely
+_ENOUGH = 20  # windows; with fewer, the harm is not measured precisely enough
 
 
 @verbose
@@ -97,12 +96,12 @@ def rms_reduction(
     events : array-like, shape (n_events, 3)
         MNE events at the blinks, for instance of :func:`mne_otica.find_blink_events`.
     tmin, tmax : float
-        The window around each event, in seconds. Windows that the edges of the recording
-        cut are left out and counted.
+        The window around each event, in seconds. Windows that reach beyond the recording are
+        left out and counted.
     %(picks_eeg)s
     normalize : "zscore" | None
-        ``"zscore"`` scales each channel by the mean and standard deviation it had before,
-        as the paper does, so that all channels count alike.
+        ``"zscore"`` scales each channel by its mean and standard deviation before cleaning,
+        as in the paper, so that all channels have the same weight.
     reject_by_annotation : bool
         Whether to leave out windows that hold spans annotated as bad.
     random_state : int | instance of RandomState | instance of Generator | None
@@ -116,11 +115,11 @@ def rms_reduction(
 
     Notes
     -----
-    The RMS is that of the signal as it is. Filter both recordings alike first if they have
-    offsets or drifts, which would count as signal that did not go.
+    The RMS is computed without filtering. Offsets and drifts would count as signal that was not
+    removed; if there are any, apply the same high-pass filter to both recordings first.
 
-    Brain activity that is left in the windows lowers ``overall``, so this figure rewards
-    taking it out. ``average`` does not: brain activity cancels in the average over blinks.
+    Brain activity in the windows lowers ``overall``, so this figure rewards removing brain
+    activity. ``average`` does not, as brain activity cancels in the average over blinks.
     """
     _check_option("normalize", normalize, ("zscore", None))
     pair = Pair.of(before, after, picks, reject_by_annotation)
@@ -137,7 +136,7 @@ def benefit_of(
 ) -> RMSReduction:
     """Measure the benefit on arrays; see `rms_reduction`.
 
-    ``signs`` of events that go either way are 1 or -1, so that they do not cancel in the average.
+    ``signs`` are 1 or -1 for each event, so that steps of opposite sign do not cancel.
     """
     rng = as_generator(None) if rng is None else rng
     bounds = window_bounds(*limits, pair.sfreq)
@@ -162,7 +161,7 @@ def benefit_of(
         ]
     )
     cut = cut * signs[:, np.newaxis, np.newaxis]
-    # One mean square per event and channel holds all but the averages.
+    # One mean square per event and channel is enough for all but the averages.
     power = np.mean(cut**2, axis=3)
     blink_size = np.sqrt(np.mean(np.mean(cut[0], axis=0) ** 2, axis=1))
     result = RMSReduction(
@@ -211,10 +210,10 @@ def _average_reduction(
 
 
 def _jackknife(average: float, cut: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the 95 percent interval from what the average would be without each event.
+    """Return the 95 percent jackknife interval of the reduction of the average.
 
-    Drawing events with replacement would not do: brain activity cancels less in the average
-    of fewer events, so every draw would leave more than the average of all.
+    A bootstrap would be biased: a draw has fewer distinct events, so brain activity cancels less
+    in its average, and the reduction would be smaller in every draw.
     """
     n_events = cut.shape[1]
     if n_events < 2:
@@ -245,8 +244,8 @@ def preservation(
     ----------
     %(before_after)s
     events : array-like, shape (n_events, 3)
-        MNE events at the blinks. All samples that are a second or more away from their
-        windows count, or nearer ones where blinks are so frequent that few are left.
+        MNE events at the blinks. The harm is measured in all samples at least a second away
+        from their windows, or closer if blinks are so frequent that few samples are left.
     tmin, tmax : float
         The window around each event, in seconds.
     %(picks_eeg)s
@@ -256,7 +255,7 @@ def preservation(
     Returns
     -------
     harm : instance of Preservation
-        What was taken out, overall, per channel and per band; band power and rank.
+        What was removed, overall, per channel and per band; band power and rank.
     """
     pair = Pair.of(before, after, picks, reject_by_annotation)
     return harm_of(pair, events, (tmin, tmax))
@@ -272,9 +271,9 @@ def harm_of(
 ) -> Preservation:
     """Measure the harm on arrays; see `preservation`.
 
-    ``sham`` are maps and courses of what would be taken out for events that are not there,
-    ``margins`` seconds to keep away from the windows of events; less where few are left.
-    ``brief`` leaves out spectra, correlation and rank, which take longest and are not known then.
+    ``sham`` are topographies and time courses of what would be removed for sham events.
+    ``margins`` are distances from the windows of events in seconds, the largest first; a smaller
+    one is used if too few samples are left. ``brief`` skips spectra, correlation and rank.
     """
     bounds = window_bounds(*limits, pair.sfreq)
     samples = event_samples(events, pair.first_samp, pair.n_times)
@@ -291,7 +290,7 @@ def harm_of(
                 "well."
             )
     power = _powers(pair, free)
-    freqs, spectra = (np.zeros(0), np.zeros((3, 0))) if brief else _spectra(pair, free)
+    freqs, spectra = (np.zeros(0), np.zeros((3, 0))) if brief else free_spectra(pair, free)
     result = Preservation(
         taken_out=rms_ratio(power[2].sum(), power[0].sum()),
         taken_out_per_channel=rms_ratio(power[2], power[0]),
@@ -299,9 +298,7 @@ def harm_of(
             name: rms_ratio(*(_in_band(freqs, spectra[k], band) for k in (2, 0)))
             for name, band in BANDS.items()
         },
-        sham=None
-        if sham is None
-        else rms_ratio(np.sum((sham[0] @ sham[1][:, free]) ** 2), power[0].sum()),
+        sham=None if sham is None else rms_ratio(_power_of(*sham, free), power[0].sum()),
         rms_change=-reduction(*power[:2].sum(axis=1)),
         correlation=float("nan") if brief else _correlation(pair, free),
         band_power={
@@ -352,7 +349,7 @@ def _line(benefit: RMSReduction, harm: Preservation, event: str) -> str:
         f"{len(benefit.most_affected())} channels that see it most, and "
     )
     if event != "blink" and harm.sham is not None:
-        # Eyes that have moved rest elsewhere, and hearts are never far from a beat.
+        # Steps shift the signal between events and beats never stop, so there is no "away".
         return line + f"{100 * harm.sham:.1f} % of the signal for as many that are not there"
     line += f"{100 * harm.taken_out:.1f} % of the signal away from {event}s"
     too_much = event == "blink" and harm.over_cleaned
@@ -367,7 +364,7 @@ def kind_line(result: KindResult) -> str:
         return f"nothing of {result.kind} in {left_in}, as the channels do not show it there"
     line = ""
     if result.benefit is not None and result.harm is not None:
-        line = _line(result.benefit, result.harm, result.kind)
+        line = _line(result.benefit, result.harm, result.event)
     elif result.gone is not None:
         line = f"{100 * result.gone:.0f} % of what is above 15 Hz where {result.kind} is strongest"
     if result.whole:
@@ -380,7 +377,7 @@ def kind_line(result: KindResult) -> str:
 def _scaling(
     data: NDArray[np.float64], normalize: str | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the shift and the scale of each channel, as columns."""
+    """Return offset and scale of each channel, as columns."""
     if normalize is None:
         return np.zeros((len(data), 1)), np.ones((len(data), 1))
     scale = np.nanstd(data, axis=1, keepdims=True)
@@ -388,7 +385,10 @@ def _scaling(
 
 
 def _interval(power: NDArray[np.float64], rng: np.random.Generator) -> tuple[float, float]:
-    """Return the bootstrap interval over events of powers of shape (2, n_events)."""
+    """Return the bootstrap interval of the reduction over events, from their powers.
+
+    The powers have the shape (2, n_events).
+    """
     n_events = power.shape[1]
     if n_events < 2:
         return float("nan"), float("nan")
@@ -405,7 +405,7 @@ def _percentiles(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _powers(pair: Pair, free: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the sums of squares of before, after and their difference, stretch by stretch."""
+    """Return the sums of squares of before, after and their difference, run by run."""
     power = np.zeros((3, len(pair.before)))
     for start, stop in runs(free):
         before, after = pair.before[:, start:stop], pair.after[:, start:stop]
@@ -415,24 +415,33 @@ def _powers(pair: Pair, free: NDArray[np.bool_]) -> NDArray[np.float64]:
 
 
 def _correlation(pair: Pair, free: NDArray[np.bool_]) -> float:
-    """Return the median over channels of the correlation at free samples; NaN without any."""
+    """Return the correlation at free samples, median over channels; NaN if there are none."""
     if not free.any():
         return float("nan")
-    both = (x[:, free] for x in (pair.before, pair.after))
-    one, other = (x - x.mean(axis=1, keepdims=True) for x in both)
-    size = np.sqrt(np.sum(one**2, axis=1) * np.sum(other**2, axis=1))
-    varies = size > 0
-    each = np.sum(one * other, axis=1)[varies] / size[varies]
+    spans = runs(free)
+    means = [
+        sum(x[:, start:stop].sum(axis=1) for start, stop in spans) / free.sum()
+        for x in (pair.before, pair.after)
+    ]
+    products = np.zeros((3, len(pair.before)))
+    for start, stop in spans:
+        one, other = (
+            x[:, start:stop] - mean[:, np.newaxis]
+            for x, mean in zip((pair.before, pair.after), means, strict=True)
+        )
+        for k, (a, b) in enumerate(((one, one), (other, other), (one, other))):
+            products[k] += np.einsum("ct,ct->c", a, b)
+    size = np.sqrt(products[0] * products[1])
+    each = products[2][size > 0] / size[size > 0]
     return float(np.median(each)) if len(each) else float("nan")
 
 
-def _spectra(
-    pair: Pair, free: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean spectra over channels of before, after and their difference."""
-    (before, after), length = free_stretches((pair.before, pair.after), pair.sfreq, free)
-    found = [spectrum(x, pair.sfreq, length) for x in (before, after, after - before)]
-    return found[0][0], np.array([power for _, power in found])
+def _power_of(
+    maps: NDArray[np.float64], courses: NDArray[np.float64], free: NDArray[np.bool_]
+) -> float:
+    """Return the sum of squares over channels and free samples of courses with these maps."""
+    courses = courses[:, free]
+    return float(np.sum((maps.T @ maps) * (courses @ courses.T)))
 
 
 def _in_band(

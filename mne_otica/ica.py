@@ -1,8 +1,8 @@
-"""OT-ICA as a method of MNE's ICA: a subclass, and a way to teach it to MNE's own class.
+"""OT-ICA as a method of MNE's ICA: as a subclass, or registered in MNE's own class.
 
-MNE keeps pre-whitening, PCA, the choice of dimension, reconstruction, plots and files; this
-module only supplies the rotation. Both doors, `ICA` and `register`, lead to the same few
-methods of `_Hooks`, which stand in front of those of MNE and leave other methods alone.
+MNE does pre-whitening, PCA, the choice of dimension, reconstruction, plots and files; this
+module only supplies the rotation. Both `ICA` and `register` use the methods of `_Hooks`, which
+wrap those of MNE and leave other ICA methods alone.
 """
 
 import threading
@@ -46,17 +46,17 @@ _OPTIONS = {
     for name, parameter in signature(unmix).parameters.items()
     if name not in ("X", "random_state")
 }
-# A channel with this share of the directions that do not vary is determined by the others. A
-# copy of another channel has a half, an interpolated channel more, a reference spreads over all.
+# A channel whose squared weight in the null space exceeds this is determined by the others: a copy
+# of another channel has a half, an interpolated channel more; a reference spreads over all.
 DEPENDENT_SHARE = 0.45
 SAMPLES_PER_SQUARED_COMPONENT = 20  # a rule of thumb for trustworthy components
 
 
 class _Hooks:
-    """What stands in front of the methods of MNE's ICA.
+    """Wrappers of the methods of MNE's ICA.
 
     They call the original methods by name instead of ``super()``, because `register` puts
-    them into the class that has the originals.
+    them into the class of the originals.
     """
 
     @wraps(_STOCK["__init__"])
@@ -65,11 +65,11 @@ class _Hooks:
             _STOCK["__init__"](self, n_components, **kwargs)
             return
         _validate_type(n_components, ("int-like", float, None), "n_components")
-        # MNE checks shares of the variance, and leaves counts to the fit.
+        # MNE checks shares of the variance here, but numbers of components only in fit.
         if n_components is not None and n_components < 1 and not isinstance(n_components, float):
             raise ValueError(f"n_components must be at least 2, got {n_components}.")
         fit_params = _check_fit_params(kwargs.get("fit_params"), kwargs.get("max_iter", "auto"))
-        # MNE accepts only the methods it knows; Picard is the one it treats most alike.
+        # MNE accepts only known methods; it treats Picard most like this one.
         kwargs |= dict(method="picard", fit_params=fit_params, max_iter=fit_params["max_iter"])
         _STOCK["__init__"](self, n_components, **kwargs)
         self.method = METHOD
@@ -79,7 +79,7 @@ class _Hooks:
         if self.method != METHOD:
             return _STOCK["fit"](self, inst, *args, **kwargs)
         _STOCK["fit"](self, inst, *args, **kwargs)
-        # MNE has sorted the matrices by explained variance; the contrasts follow.
+        # MNE has sorted the matrices by explained variance; sort the contrasts alike.
         unsorted = {row.tobytes(): i for i, row in enumerate(self.__dict__.pop("_unsorted"))}
         self.contrast_ = self.contrast_[[unsorted[row.tobytes()] for row in self.unmixing_matrix_]]
         return self
@@ -93,7 +93,7 @@ class _Hooks:
         try:
             with limit_blas_threads():
                 _fit_otica(self, data, fit_type, rng)
-        except BaseException:  # an interrupt, too, must not leave a half-fitted object
+        except BaseException:  # also an interrupt must not leave a half-fitted object
             self._reset()
             raise
 
@@ -136,7 +136,7 @@ class ICA(_Hooks, _StockICA):
     ----------
     n_components : int | float | None
         Number of principal components passed to ICA, the share of the variance they
-        explain, or None for all that vary.
+        explain, or None for as many as the rank of the data.
     noise_cov : None | instance of Covariance
         Noise covariance used for pre-whitening. If None, channels are scaled to unit
         variance by channel type.
@@ -144,14 +144,14 @@ class ICA(_Hooks, _StockICA):
         The seed of the fit. Unlike in MNE, None is a fixed seed for ``method="otica"``: the same
         call gives the same answer.
     random_state : int | instance of RandomState | instance of Generator | None
-        The same by its older name; give one of the two.
+        The former name of ``rng``; pass only one of the two.
     method : str
         ``"otica"``, or any method of MNE: ``"fastica"``, ``"infomax"``, ``"picard"``, ...
     fit_params : dict | None
         Options of the solver: ``algorithm``, ``tol``, ``w_init``, ``refine``
         and ``compute`` as in :func:`mne_otica.otica`.
     max_iter : int | str
-        Most iterations to make; ``"auto"`` is 500.
+        The maximum number of iterations; ``"auto"`` is 500.
     allow_ref_meg : bool
         Whether to allow MEG reference channels.
     %(verbose)s
@@ -161,23 +161,23 @@ class ICA(_Hooks, _StockICA):
     n_iter_ : int
         Number of iterations of the fit.
     converged_ : bool
-        Whether the fit converged. If not, an :class:`OTICAConvergenceWarning` said so.
+        Whether the fit converged. If not, there was an :class:`OTICAConvergenceWarning`.
     contrast_ : ndarray, shape (n_components,)
-        Squared Wasserstein distance of each component to the Gaussian, less what
-        as many Gaussian samples would show: about zero for mere noise.
+        Squared Wasserstein distance of each component from a Gaussian, minus the value
+        expected for as many Gaussian samples: about zero for Gaussian noise.
     rank_ : int
         The rank of the data that were fitted.
 
     Notes
     -----
     All other attributes are those of :class:`mne.preprocessing.ICA`. Components are ordered
-    by the variance they explain, largest first, as MNE orders those of any method. The
-    sign of each is such that its large deflections point up (the skewness is not negative), so
-    its map (:meth:`mne.preprocessing.ICA.get_components`) has the polarity of these deflections
+    by the variance they explain, largest first, as MNE does for all methods. The sign of each is
+    such that its large deflections are positive (the skewness is not negative), so its topography
+    (:meth:`mne.preprocessing.ICA.get_components`) has the polarity of these deflections
     at the electrodes.
 
     A saved file opens in MNE without this package, as an :class:`mne.preprocessing.ICA`;
-    ``converged_``, ``contrast_`` and ``rank_`` are not part of it.
+    ``converged_``, ``contrast_`` and ``rank_`` are not saved.
     """
 
     @verbose
@@ -216,8 +216,8 @@ class ICA(_Hooks, _StockICA):
 def register() -> None:
     """Make ``method="otica"`` valid for :class:`mne.preprocessing.ICA` in this process.
 
-    For pipelines that build their own ICA. Other methods are left as they are, and calling it
-    again does nothing.
+    For pipelines that create the ICA themselves. Other methods are not affected, and calling it
+    again has no effect.
 
     See Also
     --------
@@ -230,7 +230,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Undo `register`: MNE is again exactly as it was.
+    """Undo `register` and restore MNE's own methods.
 
     See Also
     --------
@@ -243,7 +243,7 @@ def unregister() -> None:
 
 
 def _check_fit_params(fit_params: dict | None, max_iter: int | str) -> dict:
-    """Return a checked copy that a file can hold, with the number of iterations allowed."""
+    """Return a checked copy that can be saved to a file, with ``max_iter``."""
     _validate_type(fit_params, (dict, None), "fit_params")
     params = {"max_iter": max_iter} | (fit_params or {})
     unknown = sorted(set(params) - set(_OPTIONS))
@@ -265,8 +265,8 @@ def _check_fit_params(fit_params: dict | None, max_iter: int | str) -> dict:
 def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator) -> None:
     """Have MNE reduce and scale the data, then rotate them.
 
-    MNE's fit gets a few samples with the same moments in place of the data, so its PCA, whose
-    copies would be most of the memory and of the time, is that of a small matrix.
+    MNE's fit gets a few samples with the same mean and covariance in place of the data, since the
+    copies made by its PCA would need most of the memory and time.
     """
     n_samples = data.shape[1]
     _check_samples(ica, data)
@@ -279,17 +279,17 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
     stand_in = channels.stand_in()
     n_stand_in = stand_in.shape[1]
     _STOCK["_fit"](ica, stand_in, fit_type)
-    # A variance is a sum over n - 1; that of the stand-in equals that of the data over n.
+    # Variances are sums over n - 1; those of the stand-in equal sums over n of the data.
     ica.pca_explained_variance_ *= (1 - 1 / n_stand_in) / (1 - 1 / n_samples)
-    # MNE warns where more components are asked for than the rank; what does not vary stays as it
-    # is, and only the rest is rotated.
+    # MNE warns if more components are requested than the rank. Directions without variance stay
+    # as they are, and only the rest is rotated.
     size = min(ica.n_components_, channels.rank)
     pca = ica.pca_components_[:size]
     scale = np.sqrt(ica.pca_explained_variance_[:size])
     whitening = pca / scale[:, np.newaxis] @ ica._pre_whiten(np.eye(len(data)))
     white = project(whitening, data, channels.mean, np.float32)
     unmixing = unmix(white, random_state=rng, **ica.fit_params)
-    # Up to here MNE's fit has scaled an identity.
+    # So far MNE's fit has scaled an identity matrix.
     ica.unmixing_matrix_[:size, :size] = unmixing.W / scale
     ica._update_mixing_matrix()
     ica._unsorted = ica.unmixing_matrix_
@@ -300,8 +300,8 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
 
 
 def maps_in_volts(ica: _StockICA) -> NDArray[np.float64]:
-    """Return the maps of the components in the units of the channels, as columns."""
-    # MNE keeps its maps in units of the pre-whitened channels. Without a noise covariance the
+    """Return the topographies of the components in the units of the channels, as columns."""
+    # MNE's matrices are in units of the pre-whitened channels. Without a noise covariance the
     # pre-whitener is one number per channel, with one it is a matrix.
     whitener = ica.pre_whitener_
     maps = ica.get_components()
@@ -309,22 +309,22 @@ def maps_in_volts(ica: _StockICA) -> NDArray[np.float64]:
 
 
 def unmixing_in_volts(ica: _StockICA) -> NDArray[np.float64]:
-    """Return the matrix that takes channels to components, up to the mean of each."""
+    """Return the unmixing matrix from channels to components, without centring."""
     unmixing = ica.unmixing_matrix_ @ ica.pca_components_[: ica.n_components_]
     return unmixing @ ica._pre_whiten(np.eye(len(ica.ch_names)))
 
 
 def unmixing_offset(ica: _StockICA) -> NDArray[np.float64]:
-    """Return what is taken off the components then, as a column: the unmixed mean."""
+    """Return the unmixed mean of the channels, as a column, to subtract from the components."""
     unmixing = ica.unmixing_matrix_ @ ica.pca_components_[: ica.n_components_]
     mean = np.zeros(unmixing.shape[1]) if ica.pca_mean_ is None else ica.pca_mean_
     return (unmixing @ mean)[:, np.newaxis]
 
 
 def others_along_maps(ica: _StockICA, components: Sequence[int]) -> NDArray[np.float64]:
-    """Return the matrix from channels to what the other components add along some maps.
+    """Return the matrix from channels to the contribution of others along some topographies.
 
-    It is in the units of the components whose maps they are.
+    It is in the units of the components with these topographies.
     """
     maps = maps_in_volts(ica)[:, list(components)]
     along = maps.T / np.sum(maps**2, axis=0)[:, np.newaxis]
@@ -332,7 +332,7 @@ def others_along_maps(ica: _StockICA, components: Sequence[int]) -> NDArray[np.f
 
 
 def _check_samples(ica: Any, data: NDArray) -> None:
-    """Raise if there are too few samples, or some that are not numbers."""
+    """Raise if there are too few samples, or any that are not finite."""
     n_channels, n_samples = data.shape
     if n_samples == 0:
         raise RuntimeError(
@@ -371,7 +371,7 @@ def _check_constant(info: "Info", channels: Channels) -> None:
 
 
 def _tell_rank(info: "Info", channels: Channels) -> None:
-    """Say why the data have fewer dimensions than channels, if they do."""
+    """Log why the rank is lower than the number of channels, if it is."""
     n_channels, rank = len(channels.std), channels.rank
     if rank < n_channels:
         causes = _rank_causes(info, channels)
@@ -379,7 +379,7 @@ def _tell_rank(info: "Info", channels: Channels) -> None:
 
 
 def _rank_causes(info: "Info", channels: Channels) -> str:
-    """Say what the directions that do not vary come from."""
+    """Return the reasons for a rank below the number of channels, as text."""
     causes = []
     if len(channels.constant):
         causes.append(f"constant channels {_names(info, channels.constant)}")
@@ -405,7 +405,7 @@ def _rank_causes(info: "Info", channels: Channels) -> str:
 
 @contextmanager
 def _channels_named(ica: Any, inst: Any) -> Iterator[None]:
-    """Let MNE raise its own error for channels that are missing, and add which they are."""
+    """Let MNE raise its own error for missing channels, and add their names."""
     try:
         yield
     except (RuntimeError, ValueError) as error:
@@ -416,7 +416,7 @@ def _channels_named(ica: Any, inst: Any) -> Iterator[None]:
 
 
 def _mismatch(ica: Any, inst: Any) -> str | None:
-    """Say which channels are missing that the ICA was fitted on; None if none is."""
+    """Return which channels of the fit are missing, as text; None if there are none."""
     fitted, names = getattr(ica, "ch_names", None), getattr(inst, "ch_names", None)
     if fitted is None or names is None or set(fitted) <= set(names):
         return None

@@ -1,4 +1,4 @@
-"""How well sources were separated: with a known mixing, and without."""
+"""Quality of a separation, with or without a known mixing matrix."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,12 +8,12 @@ from mne_otica._checks import _validate_matrix
 
 
 def amari_index(W: ArrayLike, A: ArrayLike) -> float:
-    r"""Return the Amari index of an unmixing matrix against the true mixing.
+    r"""Return the Amari index of an unmixing matrix given the true mixing matrix.
 
     Parameters
     ----------
     W : array-like, shape (n_components, n_channels)
-        The whole unmixing, whitening included: ``W @ K`` for the matrices of
+        The unmixing matrix, whitening included: ``W @ K`` for the matrices of
         :func:`mne_otica.otica`.
     A : array-like, shape (n_channels, n_components)
         The true mixing matrix.
@@ -26,8 +26,7 @@ def amari_index(W: ArrayLike, A: ArrayLike) -> float:
 
     Notes
     -----
-    With :math:`P = W A`, the index is the mean over rows and columns of the sum of
-    absolute entries relative to the largest, less one:
+    With :math:`P = W A`, the index is
 
     .. math:: E = \frac{1}{2d} \sum_i \left(\sum_j \frac{|p_{ij}|}{\max_k |p_{ik}|} - 1\right)
               + \frac{1}{2d} \sum_j \left(\sum_i \frac{|p_{ij}|}{\max_k |p_{kj}|} - 1\right)
@@ -45,19 +44,19 @@ def amari_index(W: ArrayLike, A: ArrayLike) -> float:
 
 
 def residual_dependence(Y: ArrayLike, W: ArrayLike) -> float:
-    """Return the dependence left among components, up to a constant of the data.
+    """Return the mutual information of components, up to a constant of the data.
 
-    The mutual information of the components is the sum of their entropies, less the log
-    determinant of the unmixing, less the entropy of the data. The last term is the same
-    for all unmixings of the same data and is left out, so the figure ranks methods: the
-    lower, the more independent. Use the same number of components for all of them.
+    The mutual information is the sum of the entropies of the components, minus the log
+    determinant of the unmixing matrix, minus the entropy of the data. The last term is the
+    same for all unmixing matrices of the same data and is left out, so the value can only
+    rank methods: lower means more independent. Use the same number of components for all.
 
     Parameters
     ----------
     Y : array-like, shape (n_components, n_samples)
         The components.
     W : array-like, shape (n_components, n_components)
-        The matrix that made them from the (whitened) data.
+        The unmixing matrix, applied to the (whitened) data.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A result in an :class:`mne.Report`."""
+"""Results as an :class:`mne.Report`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["add_artifact_report", "add_blink_report"]
 
 _SECTION = "Artifacts"
-# MNE's page is made for wide screens: on a phone its list of contents takes a sixth of the width,
-# and figures shrink until their text cannot be read. There the list goes, and figures scroll.
+# MNE's page is made for wide screens: on a phone the table of contents takes a sixth of the width,
+# and the text in figures is too small. There, hide the contents and let figures scroll.
 _VIEWPORT = """document.head.insertAdjacentHTML("beforeend",
 '<meta name="viewport" content="width=device-width, initial-scale=1">');"""
 _NARROW = """@media (max-width: 36rem) {
@@ -38,7 +38,7 @@ _NARROW = """@media (max-width: 36rem) {
 def add_artifact_report(
     report: mne.Report, result: Cleaned, *, section: str = _SECTION, replace: bool = False
 ) -> mne.Report:
-    """Add what was removed, and what that did, to a report.
+    """Add the result of cleaning to a report.
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ def add_artifact_report(
     section : str
         The section to add to.
     replace : bool
-        Whether to replace what has the same titles.
+        Whether to replace content with the same titles.
 
     Returns
     -------
     report : instance of Report
-        The same report. Where nothing was removed, it has the components, the best candidate and
+        The same report. If nothing was removed, it shows the components, the best candidate and
         the reasons.
     """
     _validate_type(report, mne.Report, "report", "Report")
@@ -64,26 +64,35 @@ def add_artifact_report(
     report.add_html(_html.summary(result), "Summary", **options)
     report.add_html(_html.components(result), "All components", **options)
     for title, figure in _figures(result):
-        report.add_figure(figure, title, **options)
+        report.add_figure(figure, title, image_format=_format(report, figure), **options)
         plt.close(figure)
     report.add_html(_html.candidates(result), "Candidates", **options)
     return report
 
 
 def new_report(result: Cleaned, title: str) -> mne.Report:
-    """Return a report of a result alone, which can be read on a phone."""
+    """Return a new report of a result, readable on a phone."""
     report = mne.Report(title=title, verbose="error")
     report.add_custom_css(_NARROW)
     report.add_custom_js(_VIEWPORT)
     return add_artifact_report(report, result)
 
 
-# Its name from when there were only blinks
+# The former name, from when only blinks were removed
 add_blink_report = add_artifact_report
 
 
+def _format(report: mne.Report, figure: Figure) -> str | None:
+    """Return PNG for maps, which WebP takes five times as long for, or None: as the report has it.
+
+    Either keeps every pixel.
+    """
+    has_map = any(ax.images for ax in figure.axes)
+    return "png" if has_map and report.image_format == "webp" else None
+
+
 def _figures(result: Cleaned) -> Iterator[tuple[str, Figure]]:
-    """Yield the figures with their titles, each drawn when it is asked for."""
+    """Yield the figures with their titles; each is drawn when needed."""
     removed = parts(result)
     if not removed:
         yield "Best candidate", viz.plot_component(result, show=False)

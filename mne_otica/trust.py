@@ -1,4 +1,4 @@
-"""How far a component can be trusted, and whether the recording was long enough for it."""
+"""How reproducible a component is, and whether the recording was long enough for it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ __all__ = ["Stability", "stability"]
 CAME_BACK = 0.9  # correlation from which a component of a refit counts as the same
 SHORTER = (1 / 8, 1 / 4, 1 / 2)  # of the length of a refit, for the learning curve
 FITS_PER_SHORTER = 1 / 5  # of the refits of full length
-MIN_FITS = 3  # a median of fewer is no median
+MIN_FITS = 3  # for a median
 MIN_BLOCKS = 2
-FEWER = 2 / 3  # of the components, which have more than twice as many samples for each squared one
+FEWER = 2 / 3  # of the components, for which more than twice as many samples each are available
 MIN_FEWER = 4
 _STARTS = ("w_init", "weights")  # options of methods that hold for one number of components
 # Median ratio of variances between a recording and the one that the ICA was fitted on, above
-# which it is another one. Spans left out of the fit change few directions, another head all.
+# which they count as different recordings. Spans left out of the fit change few directions only.
 ANOTHER_RECORDING = 2.0
 
 
@@ -44,20 +44,20 @@ class Stability:
     Attributes
     ----------
     index : ndarray, shape (n_components,)
-        For each component the share of components like it that had the map of a true source in
-        simulated recordings, 0 to 1. Stable is not the same as brain: line noise is stable, too.
+        Probability (0 to 1) that the component has the topography of a true source, calibrated on
+        simulated recordings. Stable does not mean brain: line noise is stable, too.
     correlation : ndarray, shape (n_components,)
         Median over refits of ``matches``.
     matches : ndarray, shape (n_fits, n_components)
-        Absolute correlation, over the whole recording, of each component with the component of
-        the refit that is most like it.
+        Absolute correlation, over the whole recording, of each component with the most similar
+        component of the refit.
     map_matches : ndarray, shape (n_fits, n_components)
-        Absolute correlation of the maps of these components over the channels.
+        Absolute correlation of the topographies of these components over the channels.
     maps : ndarray, shape (n_fits, n_components, n_channels)
-        Maps of these components of the refits, with the sign and the length of the map of the ICA
+        Topographies of these components of the refits, with the sign and norm of that of the ICA
         (:meth:`mne.preprocessing.ICA.get_components`).
     spread : ndarray, shape (n_components, n_channels)
-        Standard deviation of ``maps`` over the refits, relative to the largest weight of the map.
+        Standard deviation of ``maps`` over the refits, relative to their largest absolute weight.
     converged : ndarray of bool, shape (n_fits,)
         Which refits converged.
     lengths : ndarray, shape (n_lengths,)
@@ -66,13 +66,13 @@ class Stability:
         The index that each component would have in a recording of that length.
     fewer : tuple of int | None
         A smaller number of components, and how many of them would be stable; None if all are
-        stable, or if there are too few to ask for fewer.
+        stable already, or too few to try fewer.
     threshold : float
-        The index from which a component is called stable.
+        Components with at least this index are called stable.
     method : str
         The method of the ICA and of its refits.
     info : instance of Info
-        The channels of the maps.
+        The channels of the topographies.
     """
 
     index: NDArray[np.float64]
@@ -96,12 +96,12 @@ class Stability:
 
     @property
     def n_returns(self) -> NDArray[np.int64]:
-        """In how many refits each component came back, with a correlation of at least 0.9."""
+        """The number of refits that matched each component, with a correlation of at least 0.9."""
         return np.sum(self.matches >= CAME_BACK, axis=0)
 
     @property
     def seconds_needed(self) -> NDArray[np.float64]:
-        """The shortest length from which on each component is stable; NaN if it never is."""
+        """The shortest length, in seconds, from which each component is stable; NaN if none is."""
         above = self.curve >= self.threshold
         from_here_on = np.logical_and.accumulate(above[::-1], axis=0)[::-1]
         first = np.where(from_here_on.any(axis=0), from_here_on.argmax(axis=0), -1)
@@ -109,7 +109,7 @@ class Stability:
 
     @property
     def summary(self) -> str:
-        """What the learning curve says, in words."""
+        """The learning curve as text."""
         n_stable, n_components = np.sum(self.stable), len(self.index)
         is_or_are = "is" if n_stable == 1 else "are"
         counts = np.sum(self.curve[:-1] >= self.threshold, axis=1)
@@ -126,7 +126,7 @@ class Stability:
         return f"{text} {self._advice()} Stable does not mean brain."
 
     def _advice(self) -> str:
-        """Say whether fewer components or a longer recording would help."""
+        """Return whether fewer components or a longer recording would help, as text."""
         counts = np.sum(self.curve >= self.threshold, axis=1)
         if counts[-1] == len(self.index):
             return "The recording is long enough for all of them."
@@ -137,7 +137,7 @@ class Stability:
         return f"With {_length(self.lengths[-2])} it is as many: a longer one would hardly help."
 
     def describe(self, component: int) -> str:
-        """Say in words how far a component can be trusted.
+        """Describe how reproducible a component is.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class Stability:
         Returns
         -------
         text : str
-            How often it came back, its index, and the length of data that it needs.
+            How many refits matched it, its index, and the length of data that it needs.
         """
         _validate_type(component, "int-like", "component", "int")
         if not 0 <= component < len(self.index):
@@ -163,12 +163,12 @@ class Stability:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures, but not the maps, for a file.
+        """Return all figures except the topographies, for JSON.
 
         Returns
         -------
         figures : dict
-            Numbers, lists and strings that JSON knows.
+            Numbers, lists and strings.
         """
         seconds = [None if np.isnan(one) else float(one) for one in self.seconds_needed]
         return {
@@ -189,12 +189,12 @@ class Stability:
 
     @fill_doc
     def plot(self, *, components: list[int] | None = None, show: bool = True) -> Figure:
-        """Draw the index of the components, their maps in the refits and the learning curve.
+        """Plot the index of the components, their topographies in refits, and the learning curve.
 
         Parameters
         ----------
         components : list of int | None
-            Whose maps to draw; None takes the first ones.
+            The components whose topographies to draw; None uses the first five.
         %(show)s
 
         Returns
@@ -217,7 +217,7 @@ def stability(
     n_jobs: int | None = -1,
     verbose: bool | str | int | None = None,
 ) -> Stability:
-    """Fit an ICA again on other seconds of its recording, and see what comes back.
+    """Refit an ICA on resampled data, and measure how reproducible each component is.
 
     Parameters
     ----------
@@ -226,20 +226,20 @@ def stability(
     inst : instance of Raw | instance of Epochs
         The recording that it was fitted on, filtered as for the fit. It is not changed.
     n_fits : int
-        How many refits to make of full length, at least 3. The learning curve takes three fifths
-        as many shorter ones besides, and the question what fewer components would give one fit
-        and a fifth.
+        The number of refits of full length, at least 3. In addition, three fifths as many shorter
+        refits are made for the learning curve, and one fit and a fifth as many refits with
+        fewer components.
     random_state : int | instance of RandomState | instance of Generator | None
-        The seed; None is a fixed one. The same seed gives the same answer with any ``n_jobs``.
+        The seed; None is a fixed seed. The same seed gives the same result with any ``n_jobs``.
     n_jobs : int | None
-        How many refits to make at once: -1 for as many as there are processor cores, None for
-        one. They are processes if joblib is installed, otherwise threads.
+        The number of refits to run in parallel; -1 uses all processor cores, None one. Refits run
+        in processes if joblib is installed, otherwise in threads.
     %(verbose)s
 
     Returns
     -------
     stability : instance of Stability
-        An index for each component, the spread of its map, and a learning curve.
+        An index for each component, the spread of its topography, and a learning curve.
 
     See Also
     --------
@@ -247,22 +247,22 @@ def stability(
 
     Notes
     -----
-    Each refit draws blocks of a second with replacement, as many as the recording has but at most
-    30 000 samples, whitens them anew within the principal components of the ICA, and starts the
+    Each refit draws blocks of one second with replacement, as many as the recording has but at
+    most 30 000 samples, whitens them within the principal components of the ICA, and runs the
     method of the ICA from a random rotation. Epochs are not cut unless they are longer than a
-    second. Each component is compared with the one of the refit that correlates most with it over
-    the whole recording, so order, sign and scale do not matter.
+    second. Each component is matched with the component of the refit that correlates most with it
+    over the whole recording, so order, sign and scale do not matter.
 
-    The correlations r of the maps, as a mean over the refits of the logarithm of 1 - r², are
-    turned into the index by a calibration on simulated recordings: of components with this
-    index, that share had the map of a true source (a correlation of more than 0.95). The
-    calibration was made with the default fit of this package; for other methods the index is a
-    ranking. It is about the components of the ICA, not about their origin: mains hum, a loose
-    electrode and brain rhythms can all be stable. Sources that always act together, such as a
-    lid and the eye that turns with it, make one stable component.
+    The index follows from the correlations r of the topographies, as the mean of log(1 - r²), by a
+    calibration on simulated recordings: it is the share of components with this mean that had the
+    topography of a true source (a correlation of more than 0.95). The calibration holds for the
+    default fit of this package; for other methods the index is a ranking. A high index says
+    nothing about the origin of a component: line noise, a loose electrode and brain rhythms can
+    all be stable. Sources that are always active together, such as a lid and the eye that turns
+    with it, form one stable component.
 
-    Refits that do not converge count like the others, and a warning says how many there were.
-    Refits of ``method="infomax"`` and ``"picard"`` take as long as fits by these methods do.
+    Refits that do not converge count like the others, and a warning tells their number. Refits
+    of ``method="infomax"`` and ``"picard"`` take as long as fits by these methods.
     """
     _check_fitted(ica)
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
@@ -279,7 +279,7 @@ def stability(
     full, converged = found[-1], np.array([fit.converged for fit in groups[-1]])
     _warn_of_unconverged(converged, ica.method)
     lengths = np.append(lengths, len(recording.starts))
-    longer = lengths[-1] / lengths[-2]  # by which the recording is longer than a refit
+    longer = lengths[-1] / lengths[-2]  # length of the recording relative to a refit
     curve = np.array([index_of(one) for one in found] + [index_of(full, longer)])
     result = Stability(
         index=curve[-1],
@@ -289,7 +289,7 @@ def stability(
         maps=full.maps,
         spread=full.maps.std(axis=0) / np.abs(ica.get_components()).max(axis=0)[:, np.newaxis],
         converged=converged,
-        # Where a refit has as many samples as the recording, both are one point of the curve.
+        # If a refit has as many samples as the recording, both are one point of the curve.
         lengths=(recording.block / recording.sfreq * lengths)[_distinct(lengths)],
         curve=curve[_distinct(lengths)],
         fewer=_with_fewer(ica, inst, curve[-1], int(counts[0]), rng, n_jobs),
@@ -332,7 +332,7 @@ def _with_fewer(
 
 
 def _full_length(recording: _refits.Recording) -> int:
-    """Return how many blocks a refit has at most."""
+    """Return the number of blocks of the longest refits."""
     return min(len(recording.starts), max(_refits.MAX_SAMPLES // recording.block, MIN_BLOCKS))
 
 
@@ -341,10 +341,10 @@ def _distinct(lengths: NDArray) -> NDArray[np.bool_]:
 
 
 def _plan(recording: _refits.Recording, n_fits: int) -> tuple[NDArray, NDArray]:
-    """Return the lengths of refits, in blocks, and how many there are of each."""
+    """Return the lengths of refits, in blocks, and the number of refits of each length."""
     n_components = len(recording.white)
     full = _full_length(recording)
-    # A refit needs more samples than components, whatever the share of the recording.
+    # Even the shortest refit needs more samples than components.
     least = max(MIN_BLOCKS, -(-2 * n_components // recording.block))
     shorter = [max(least, round(share * full)) for share in SHORTER]
     lengths = np.unique(np.array([one for one in shorter if one < full], dtype=int))
@@ -392,5 +392,5 @@ def _warn_of_unconverged(converged: NDArray[np.bool_], method: str) -> None:
 
 
 def _length(seconds: float) -> str:
-    """Return a length of time in words."""
+    """Return a length of time as text."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.3g} min"

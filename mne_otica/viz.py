@@ -1,4 +1,4 @@
-"""Figures of artifacts and of their removal, in MNE's look and readable without colour."""
+"""Figures of artifacts and their removal, in the style of MNE and readable without colour."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = [
 
 @fill_doc
 def plot_cleaned(result: Cleaned, *, show: bool = True) -> Figure:
-    """Draw a summary of the removal on one page; only the component if nothing was removed.
+    """Plot a summary of the removal on one page; only the component if nothing was removed.
 
     Parameters
     ----------

@@ -270,6 +270,25 @@ def test_offsets_are_no_correlation(brain, events):
     assert abs(preservation(recording(before), recording(after), events).correlation) < 0.1
 
 
+@pytest.mark.parametrize("sfreq", [SFREQ, 125.5])  # an even and an odd number of samples in 2 s
+def test_spectra_and_correlation_are_those_of_the_textbook(brain, sfreq):
+    after = 0.5 * brain + 3e-6 * np.sin(np.arange(8000)) + 1e-4
+    pair = [recording(x) for x in (brain, after)]
+    for raw in pair:
+        with raw.info._unlock():
+            raw.info["sfreq"] = sfreq
+    harm = preservation(*pair, np.zeros((0, 3), int))
+    length = int(2 * sfreq)
+    welch = dict(sfreq=sfreq, n_fft=length, n_per_seg=length, n_overlap=0, verbose="error")
+    for x, found in ((brain, harm.power_before), (after, harm.power_after)):
+        power, freqs = mne.time_frequency.psd_array_welch(x, **welch)
+        # What is left of the offset at 0 Hz is rounding.
+        assert_allclose(found, power.mean(axis=0), atol=1e-12 * power.max())
+        assert_allclose(harm.freqs, freqs)
+    each = [np.corrcoef(x, y)[0, 1] for x, y in zip(brain, after, strict=True)]
+    assert_allclose(harm.correlation, np.median(each))
+
+
 def test_rhythm_at_the_limit_of_two_bands_belongs_to_the_upper_one(brain, events):
     limit = BANDS["alpha"][0]
     rhythm = 5e-6 * np.sin(2 * np.pi * limit * np.arange(8000) / SFREQ)

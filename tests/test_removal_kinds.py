@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from mne_otica import clean_raw, remove_artifacts
+from mne_otica._glance import glances
 from mne_otica.artifacts import kinds
 from mne_otica.evaluation import kind_line
 from mne_otica.removal import kind_part
@@ -179,6 +180,14 @@ def test_a_component_that_the_channels_do_not_show_is_left_in(cleaned):
     one = cleaned.kinds["muscle"]
     left = replace(one, left_in=one.components)
     assert "nothing of muscle in ICA" in kind_line(left)
+    result = replace(cleaned, kinds={"muscle": left})
+    removed = {glance.component for glance in glances(result) if glance.removed}
+    assert removed == set(cleaned.ica.exclude) - set(one.components)
+
+
+def test_the_events_of_an_electrode_are_its_pops(cleaned):
+    electrode = replace(cleaned.kinds["heartbeat"], kind="electrode")
+    assert "of the average electrode pop at" in kind_line(electrode)
 
 
 @pytest.mark.parametrize("kind", ["heartbeat", "eye movement"])

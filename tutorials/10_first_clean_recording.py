@@ -35,9 +35,9 @@ plt.show()
 # Clean it
 # --------
 # `mne_otica.clean_raw` filters a copy, fits an ICA to it and finds the component that holds the
-# blinks. From a copy of the unfiltered recording it then takes out the blinks: not the whole
-# component, which also holds brain activity, but its part that belongs to the blinks. In a
-# notebook, the result is shown as a table.
+# blinks. It then removes the blinks from a copy of the unfiltered recording: not the whole
+# component, which also holds brain activity, but only the part of it that belongs to the blinks. In
+# a notebook, the result is shown as a table.
 
 result = mne_otica.clean_raw(raw)
 result
@@ -60,7 +60,7 @@ print(f"Taken out away from blinks: {result.harm.taken_out:.1%}")
 # - the blinks before (dashed) and after (solid) at three channels;
 # - the component that holds them: a frontal topography, and a time course that is flat except at
 #   the blinks, which are marked by ticks;
-# - one blink of that component, and their average: what was taken out and what stayed;
+# - one blink of that component, and the average of all blinks: the parts removed and kept;
 # - the reduction at each channel, what was taken out away from blinks, and the spectrum there.
 #
 # :ref:`tut-judging` explains the last row.
@@ -69,8 +69,8 @@ result.plot()
 plt.show()
 
 # %%
-# All components at a glance: the one that was removed is framed, and the others are named after
-# what they most probably are. :ref:`tut-components` looks at them one by one.
+# All components: the one that was removed has a frame, and the others are labelled by what they
+# most probably hold. :ref:`tut-components` looks at single components.
 
 result.plot_components()
 plt.show()

@@ -99,10 +99,10 @@ print(f"Ideal result: {floor.taken_out:.1%}")
 print(f"Whole component, change of the RMS: {whole.harm.rms_change:+.1%}")
 
 # %%
-# If only the blinks are taken out, one question remains: how much brain activity is taken out
-# during blinks? It cannot be seen in the data. The *sham* figure answers a similar question: what
-# would the same procedure take out if it were told of blinks where there are none? Here it is
-# nothing, because it weighs how probable each blink is.
+# If only the blinks are removed, one question remains: how much brain activity is removed
+# during blinks? It cannot be measured. *Sham events* answer a similar question: what would the
+# same procedure remove at times without a blink? Here it is nothing, because each event is weighted
+# by the probability that it is a blink.
 
 print(f"Taken out for sham events: {result.harm.sham:.1%}")
 print(f"Rank before and after: {result.harm.rank_before}, {result.harm.rank_after}")

@@ -4,16 +4,16 @@
 35. Which components can be trusted
 ===================================
 
-An ICA always returns as many components as it was asked for, whether the recording supports
-them or not. A component that is there comes back when the fit is repeated on other seconds of
-the recording; one that is an accident of the data does not. This tutorial repeats the fit, and
-says what to do with the components that did not come back.
+An ICA always returns the requested number of components, whether the recording supports
+them or not. A reproducible component comes back when the fit is repeated on other seconds of
+the recording; one that is due to chance does not. This tutorial repeats the fit, and explains what
+to do with the components that did not come back.
 """
 
 # %%
 # A recording, and an ICA
 # -----------------------
-# Two minutes of simulated EEG with 16 channels, so that we know what is in it.
+# Two minutes of simulated EEG with 16 channels, so that the sources are known.
 
 # sphinx_gallery_thumbnail_number = 1
 import matplotlib.pyplot as plt
@@ -28,10 +28,10 @@ ica = mne_otica.ICA(random_state=0).fit(raw)
 # %%
 # Fit it again
 # ------------
-# Each refit draws seconds of the recording at random, starts from a random rotation, and is
-# compared with the ICA: which of its components is most like each of ours? Pass the recording that
-# the ICA was fitted on, filtered in the same way. The default is 50 refits; 20 are enough for a
-# look. Any ICA of MNE can be passed, and is refitted by its own method.
+# Each refit draws seconds of the recording at random and starts from a random rotation. Each
+# component of the ICA is then matched with the most similar component of the refit. Pass the
+# recording that the ICA was fitted on, filtered in the same way. The default is 50 refits; 20 are
+# enough for a first look. Any MNE ICA can be passed, and is refitted by its own method.
 
 trust = mne_otica.stability(ica, raw, n_fits=20)
 print(trust.summary)
@@ -39,24 +39,25 @@ print(trust.summary)
 # %%
 # The figure
 # ----------
-# On top is the index of each component: of components like it in simulated recordings, that share
-# had the map of a true source. Components above the dotted line are called stable. In the middle
-# are the maps of the first components, averaged over the refits, and how much they varied from
-# refit to refit. At the bottom left is the learning curve: how much of this would be there with
-# less data. At the bottom right is what the index was worth in simulated recordings.
+# At the top is the index of each component: the share of similar components in simulated
+# recordings that had the topography of a true source. Components above the dotted line are called
+# stable. In the middle are the topographies of the first components, averaged over the refits, and
+# their standard deviation. At the bottom left is the learning curve: how many components would
+# be stable with less data. At the bottom right is the calibration of the index on simulated
+# recordings.
 
 trust.plot(show=False)
 plt.show()
 
 # %%
-# In words, for one component:
+# For one component, as text:
 
 print(trust.describe(0))
 
 # %%
 # Was it right?
 # -------------
-# The simulation knows the map of every source. We compare them with the maps of the ICA.
+# In a simulation the topography of every source is known. We compare them with those of the ICA.
 
 maps = ica.get_components()
 n_components = maps.shape[1]
@@ -68,27 +69,27 @@ for k in np.argsort(trust.index)[::-1]:
 
 # %%
 # Stable does not mean brain: the blinks are among the most stable components of any recording.
-# The index tells that a component is one thing, not which thing it is.
+# The index says that a component is reproducible, but nothing about its origin.
 
 # %%
 # What to do with unstable components
 # -----------------------------------
-# They are most of the components of most recordings, and nothing is wrong with your data.
+# Most components of most recordings are unstable. This does not mean that your data are bad.
 #
-# - **Leave them in.** Remove a component because it is an artifact, not because it is unstable.
-#   Together the unstable components are a part of the brain's activity that this recording
-#   cannot take apart.
-# - **Do not interpret them one by one.** Their maps and their time courses would be others with
+# - **Keep them.** Remove a component because it is an artifact, not because it is unstable.
+#   Together the unstable components are brain activity that this recording is not sufficient to
+#   separate.
+# - **Do not interpret them individually.** Their topographies and time courses would differ with
 #   other minutes of the same recording: no source localisation, no clustering across subjects.
 # - **Be careful before you remove one.** An unstable component that looks like a blink holds
-#   blinks and something else. See what its removal costs: :ref:`tut-judging`.
-# - **Record for longer, or ask for fewer components**, if the summary says that it would help.
-#   Fewer components are not better in themselves: what the principal components leave out is not
-#   unmixed at all. Count the stable ones.
+#   blinks and something else. Check the harm of its removal: :ref:`tut-judging`.
+# - **Record longer, or fit fewer components**, if the summary says that it would help.
+#   Fewer components are not better in themselves: the principal components that are left out are
+#   not unmixed at all. Compare the numbers of stable ones.
 
 n_fewer, n_stable = trust.fewer
 print(f"{trust.stable.sum()} of {len(trust.index)} components are stable, {n_stable} of {n_fewer}")
 
 # %%
-# The numbers of a result can be kept (``trust.to_dict()``), and an ICA goes to EEGLAB with its
-# index: `mne_otica.export_ica_eeglab`.
+# ``trust.to_dict()`` returns the numbers for a file, and `mne_otica.export_ica_eeglab` exports the
+# ICA with its index to EEGLAB.

@@ -5,7 +5,7 @@
 =================================
 
 One command cleans all recordings of a study. A recording that cannot be read does not stop it, and
-what has been done is not done again. This tutorial creates a small study, runs the command, changes
+finished stages are not repeated. This tutorial creates a small study, runs the command, changes
 one of its decisions and runs it again.
 """
 
@@ -108,9 +108,9 @@ for path in sorted((study / "cleaned").glob("sub-01*")):
 # %%
 # Changing a decision
 # -------------------
-# You can edit the table of components. Blinks are taken out of the components that were found; a
-# component that you mark as ``bad`` yourself is removed whole, and one that you mark as ``good`` is
-# kept. Here component 3 (ICA003) of the first recording is marked as bad, too.
+# You can edit the table of components. From the components that were found, only blinks are
+# removed; a component that you mark as ``bad`` yourself is removed entirely, and one marked as
+# ``good`` is kept. Here component 3 (ICA003) of the first recording is marked as bad, too.
 
 name = next((study / "cleaned").glob("sub-01*_components.tsv"))
 components = pd.read_csv(name, sep="\t", dtype=str, keep_default_na=False)

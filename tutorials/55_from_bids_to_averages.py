@@ -59,8 +59,8 @@ def simulate_subject(seed):
 # %%
 # Write them as a BIDS study
 # --------------------------
-# `mne-bids <https://mne.tools/mne-bids>`__ writes files with the names and tables that BIDS asks
-# for. If your study is in BIDS, you already have this.
+# `mne-bids <https://mne.tools/mne-bids>`__ writes files with the names and tables that BIDS
+# requires. If your study is in BIDS, you already have this.
 
 folder = tempfile.TemporaryDirectory()
 root = Path(folder.name) / "my_study"
@@ -87,8 +87,8 @@ for row in study.rows:
 #
 # Averages
 # --------
-# The cleaned recordings are read like any others; the stimuli are their annotations. The blinks are
-# no reason to reject epochs any more.
+# The cleaned recordings are read like any others; the stimuli are their annotations. Epochs need
+# not be rejected because of blinks any more.
 
 
 def averages(raw):
@@ -154,7 +154,7 @@ folder.cleanup()
 
 # %%
 # At Pz, 1 to 2 of the 8 µV of the response are missing. In half of the targets, response and blink
-# come together, so that the ICA takes a part of the response for the blink. Removing the whole
+# occur together, so that the ICA assigns a part of the response to the blink. Removing the whole
 # component has the same error: no ICA can separate what always occurs together. Look at the
 # averages of trials without blinks if blinks follow your stimuli.
 #

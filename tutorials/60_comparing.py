@@ -164,8 +164,9 @@ for name, microvolts in errors.items():
 print(f"{'before':20} {distance(before):.2f} µV")
 
 # %%
-# Without the whole component, the ICA methods end 1.3 to 1.4 µV from the ideal result, starting
-# from 8.7 µV; with only the blinks taken out it is 0.7 µV. Regression on Fp1 ends at 3.5 µV.
+# With the whole component removed, the ICA methods end 1.3 to 1.4 µV from the ideal result,
+# starting from 8.7 µV; with only the blinks taken out it is 0.7 µV. Regression on Fp1 ends at
+# 3.5 µV.
 
 # %%
 # Summary

@@ -40,8 +40,8 @@ plt.show()
 
 # %%
 # The components are the sources, up to order, sign and scale, which ICA cannot determine. ``K``
-# is the whitening matrix, ``W`` a rotation, and ``Y = W @ K @ (X - mean)``, as in Picard. The
-# absolute correlations between sources (rows) and components (columns):
+# is the whitening matrix, ``W`` the unmixing matrix of the whitened data, and ``Y = W @ K @ (X -
+# mean)``, as in Picard. The absolute correlations between sources (rows) and components (columns):
 
 match = np.abs(np.corrcoef(sources, Y)[:2, 2:])
 print(np.round(match, 3))

@@ -1,4 +1,4 @@
-"""What a component holds, and when: blinks, eye movements, heartbeats, muscle, electrodes."""
+"""Artifacts in components: blinks, eye movements, heartbeats, muscle, electrodes."""
 
 from mne_otica.artifacts._find import (
     annotate_artifacts,

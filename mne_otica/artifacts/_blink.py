@@ -43,7 +43,7 @@ def course_figures(found: ev.Evidence, duration: float) -> dict[str, float]:
         "shift": found.shift,
         "rate": found.rate,
         "events": float(found.n_events),
-        # One or two events pay for being few; they cannot recur as well.
+        # One or two events are penalised as few already, so recurrence does not count again.
         "recurrence": np.nan if few else (found.bursts - 1) / max(expected, 1e-9),
         "evenness": _evenness(found.peaks),
     }
@@ -55,10 +55,10 @@ def _evenness(peaks: NDArray[np.float64]) -> float:
 
 
 def upright(correlation: float) -> float:
-    """Return how much a correlation with the map of the eyes counts.
+    """Return the evidence from a correlation with the topography of the eyes.
 
-    A blink is positive at the front. Some amplifiers are wired the other way round, so the
-    opposite is believed too, but less readily.
+    A blink is positive at the front. Some recordings have inverted polarity, so negative
+    correlations are accepted, too, but count less.
     """
     return correlation if not correlation < 0 else -_UPSIDE_DOWN * correlation
 
@@ -103,7 +103,7 @@ KIND = Kind(
             "its peaks are no higher than noise ({:.1f} robust SD)",
             "high peaks ({:.0f} robust SD)",
         ),
-        # The lid always moves the same way; a movement never does.
+        # Blinks are similar to each other; movements are not.
         "consistency": Feature(
             ((0.6, -3), (0.75, -1.5), (0.85, 0), (0.92, 1), (0.97, 1.5)),
             "its events differ from each other (r = {:.2f}), as movements do",
@@ -116,7 +116,7 @@ KIND = Kind(
             "its events last {:.0f} ms at half height, a blink 80 to 400",
             unit=1e3,
         ),
-        # Spread of the widths over their median: a lid is a machine, a movement is not.
+        # Spread of the widths relative to their median: small for blinks, large for movements
         "unevenness": Feature(
             ((0.2, 0), (0.4, -1.5), (0.7, -3)),
             "its events vary in length ({:.0%}), as movements do",
@@ -162,10 +162,10 @@ KIND = Kind(
             ((0.3, 0), (0.5, -1), (0.8, -3)),
             "{:.0%} of its events come at even intervals, as in a movement",
         ),
-        # Lids go back to where they were; eyes that move stay.
+        # Lids return to where they were; eyes that move do not.
         "shift": Feature(
             ((0.3, 0), (0.6, -0.5), (1, -1.5), (2, -3)),
-            "it does not come back after its events, as of eyes that move",
+            "it does not return after its events, as in eye movements",
         ),
         # Correlation with the map of two eyes. Where no map can tell, the time course has to
         # be clearer.
@@ -342,9 +342,9 @@ def _together(components: Components, one: int, other: int) -> bool:
 def _locked(
     row: BlinkCandidate, components: Components, blinks: NDArray[np.intp], rule: Rule
 ) -> BlinkCandidate:
-    """Accept a component that hardly does anything but at the blinks of another one.
+    """Accept a component that is active almost only at the blinks of another one.
 
-    Eyes that turn a little stand out in the average over blinks where single ones do not.
+    Small eye rotations are visible in the average over blinks, but not at single blinks.
     """
     share = ev.locked(components.prepared, row.component, blinks)
     if share < _LOCKED:

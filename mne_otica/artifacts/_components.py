@@ -1,4 +1,4 @@
-"""Components, or channels, with all that is known about them before they are judged."""
+"""Components, or channels, with all the evidence about them."""
 
 from __future__ import annotations
 
@@ -130,18 +130,14 @@ class Components:
     @cached_property
     def sizes(self) -> NDArray[np.float64]:
         """The deviation of each in volts over that of the median channel."""
-        deviation = np.array([row[self.prepared.good].std() for row in self.prepared.slow])
-        channels = self.channels.prepared
-        typical = np.median([row[channels.good].std() for row in channels.slow])
-        return deviation * self.reach / max(typical, np.finfo(float).tiny)
+        typical = np.median(self.channels.prepared.deviations)
+        return self.prepared.deviations * self.reach / max(typical, np.finfo(float).tiny)
 
     @cached_property
     def drifts(self) -> NDArray[np.float64]:
         """The decimal logarithm of the deviation of each, over that above 1 Hz."""
-        good = self.prepared.good
-        slow, band = (x[:, good].std(axis=1) for x in (self.prepared.slow, self.prepared.band))
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.log10(slow / band)
+            return np.log10(self.prepared.deviations / self.prepared.moments.deviation)
 
     def volts(self, component: int, size: float) -> float:
         """Return a size of a component in volts; NaN where the data cannot be in volts."""
@@ -168,9 +164,10 @@ class Components:
         """The largest absolute correlation of each with an EOG channel; NaN without one."""
         if "eog" not in self.sensors:
             return np.full(len(self), np.nan)
-        good = self.prepared.good
-        theirs = self.sensors["eog"].prepared.band[:, good]
-        return np.abs(_maps.correlations(self.prepared.band[:, good], theirs)).max(axis=1)
+        ours, theirs = (
+            one.outside_bad(one.band) for one in (self.prepared, self.sensors["eog"].prepared)
+        )
+        return np.abs(_maps.correlations(ours, theirs)).max(axis=1)
 
     @cached_property
     def emg_correlations(self) -> NDArray[np.float64]:
@@ -182,10 +179,10 @@ class Components:
 
     @cached_property
     def locking(self) -> NDArray[np.float64]:
-        """How much each is locked to the heart, over chance; NaN where no heart is known.
+        """How much each is locked to the heart, relative to chance; NaN if no heart is known.
 
-        To the beats of an ECG channel, or else of the component that recurs most like a heart,
-        for which it is not known itself.
+        The beats are those of an ECG channel, or else of the component that is most like a heart;
+        for that component itself it is NaN.
         """
         if "ecg" in self.sensors:
             beats = max(_rhythm.rhythms(self.sensors["ecg"].prepared), key=lambda one: one.z)

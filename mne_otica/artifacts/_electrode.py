@@ -1,4 +1,4 @@
-"""Electrodes: pops, drifts and hum of one lead."""
+"""Electrodes: pops, drifts and line noise of one electrode."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mne_otica.artifacts._components import Components
 from mne_otica.artifacts._kinds import Feature, Figures, Kind, Removal
 from mne_otica.artifacts._maps import eye_share, sharpness
 
-_HUM = 1.0  # the mains ten times above its neighbours and above the other components
+_HUM = 1.0  # line noise ten times above its neighbours and above the other components
 
 
 def figures(components: Components, k: int) -> dict[str, float]:
@@ -35,7 +35,7 @@ def figures(components: Components, k: int) -> dict[str, float]:
 
 
 def gate(components: Components, k: int) -> str:
-    """Return why a component cannot be one electrode's."""
+    """Return why a component cannot hold a bad electrode."""
     known = len(components.maps) >= 4
     return "" if known else "with fewer than four channels each component is one electrode's"
 
@@ -47,7 +47,7 @@ def events(components: Components, k: int) -> NDArray[np.int64]:
 
 
 def label(figures: Figures) -> str:
-    """Return the word of mne-icalabel for it."""
+    """Return the label of mne-icalabel."""
     return "line noise" if figures["hum"] > _HUM else "channel noise"
 
 
@@ -57,7 +57,7 @@ KIND = Kind(
     label=label,
     removal=Removal(
         "events",
-        advice="marking the channel bad and interpolating it is the better cure",
+        advice="it is better to mark the channel as bad and interpolate it",
         shape="pop",
     ),
     event_id=995,
@@ -70,13 +70,13 @@ KIND = Kind(
             "{:.0%} of its map is one electrode's alone, of a bad one nearly all is",
             "a map that is one electrode's alone ({:.0%})",
         ),
-        # Where electrodes are close, less is enough: a brain's map falls off with their distance.
+        # With dense electrodes less is enough: brain topographies fall off slowly with distance.
         "sharpness": Feature(
             ((-1.2, -3), (-0.8, -1.5), (-0.4, 0), (0, 2), (0.5, 3)),
             "its map falls off as slowly as a brain's",
             "a map that falls off more steeply than any in a head",
         ),
-        # A pop is one electrode's even where its component is not.
+        # A pop is limited to one electrode even if its component is not.
         "large_focality": Feature(
             ((0.3, -2), (0.6, -0.5), (0.85, 1), (0.95, 2)),
             "its large deflections are seen by other electrodes, too",
@@ -91,13 +91,13 @@ KIND = Kind(
         "hum": Feature(
             ((0.2, 0), (0.7, 0.3), (1.5, 1), (2.5, 2)),
             "",
-            "hum of the mains that other components lack",
+            "line noise that other components lack",
         ),
-        # Over all else that it holds: a little hum is in every component.
+        # Relative to everything else: every component has a little line noise.
         "hum_share": Feature(
             ((-0.5, 0), (0.5, 1), (1.2, 3), (2, 6)),
             "",
-            "more hum of the mains than of anything else",
+            "more line noise than anything else",
         ),
         "low": Feature(((0.5, 0), (1.2, 0.7), (2, 1.5)), "", "drifts"),
         "drift": Feature(((0.1, 0), (0.5, 0.5), (1.2, 1.5)), "", "drifts below 1 Hz"),
@@ -107,8 +107,8 @@ KIND = Kind(
         "onset": Feature(
             ((0.1, 1.5), (0.2, 0.5), (0.3, 0), (0.6, 0)), "", "jumps that nothing in a head makes"
         ),
-        "regularity": Feature(((4, 0), (10, -2), (20, -3)), "it beats as a heart does"),
-        # Few electrodes are near the eyes, so that a blink may be nearly one electrode's.
+        "regularity": Feature(((4, 0), (10, -2), (20, -3)), "it is as regular as a heart"),
+        # If few electrodes are near the eyes, a blink may be limited to nearly one electrode.
         "eye_share": Feature(
             ((0.7, 0), (0.85, -1), (0.95, -3)), "its map is that of the eyes (r = {:.2f})"
         ),

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import binary_dilation, binary_erosion, uniform_filter1d
+from scipy.ndimage import uniform_filter1d
 from scipy.signal import find_peaks, peak_widths
-from scipy.stats import kurtosis as _kurtosis
 
-from mne_otica.artifacts._signals import LARGE, Prepared, robust_scale
+from mne_otica.artifacts._signals import LARGE, Prepared, near, robust_scale, windows_around
 
 REFRACTORY = 0.25  # s; eyes that flutter faster count once, at the higher peak
 _NOISE = 8.0  # robust standard deviations; the highest peaks of a restless signal
@@ -79,15 +78,15 @@ def evidence(prepared: Prepared, index: int) -> Evidence:
 def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: int) -> Evidence:
     """Describe the given events of one signal; peaks are whole samples."""
     band, slow = polarity * prepared.band[index], polarity * prepared.slow[index]
-    good, sfreq, scale = prepared.good, prepared.sfreq, prepared.background[index]
-    excess = float(_kurtosis(band[good])) if scale > 0 else 0.0
+    sfreq, scale = prepared.sfreq, prepared.background[index]
+    excess = float(prepared.moments.kurtosis[index]) if scale > 0 else 0.0
     if not len(peaks):
         none = np.array([])
         return Evidence(none, none, polarity, scale, excess, 0.0, 0.0, *[np.nan] * 6, 0.0)
     # A window of 1.5 s: the foot of a blink is looked for near it, not across the file.
     widths = peak_widths(band, peaks, rel_height=0.5, wlen=int(1.5 * sfreq))[0] / sfreq
     width = float(np.median(widths))
-    rebound, onset = _shape(_cut(slow, peaks, 1.2, sfreq), sfreq)
+    rebound, onset = _shape(windows_around(slow, peaks, 1.2, sfreq), sfreq)
     refined = _refine(band, peaks)
     return Evidence(
         peaks=refined,
@@ -100,20 +99,22 @@ def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: 
         width=width,
         unevenness=_unevenness(widths),
         # As far as the event itself reaches: eyes that flutter blink again after 0.2 s.
-        consistency=_consistency(_cut(band, peaks, np.clip(1.6 * width, 0.12, 0.25), sfreq)),
+        consistency=_consistency(
+            windows_around(band, peaks, np.clip(1.6 * width, 0.12, 0.25), sfreq)
+        ),
         rebound=rebound,
         onset=onset,
-        shift=_shift(_cut(slow, peaks, _AFTERWARDS[1], sfreq), sfreq),
+        shift=_shift(windows_around(slow, peaks, _AFTERWARDS[1], sfreq), sfreq),
         bursts=_bursts(peaks / sfreq),
     )
 
 
 def _typical(heights: NDArray[np.float64], prepared: Prepared) -> float:
-    """Return the typical height of the largest kind of events that is not a rarity.
+    """Return the typical height of the largest kind of events that is not rare.
 
-    The median of the highest few: at least as many as someone who hardly blinks would show,
-    and at least a third of those above the noise, so that one artifact of many peaks does
-    not set it.
+    It is the median of the highest ones: at least as many as in someone who hardly blinks, and at
+    least a third of those above the noise, so that a single artifact with many peaks does not
+    determine it.
     """
     if not len(heights):
         return 0.0
@@ -137,8 +138,8 @@ def _find_events(z: NDArray[np.float64], prepared: Prepared) -> NDArray[np.intp]
 def _above_noise(heights: NDArray[np.float64], times: NDArray[np.float64]) -> float:
     """Return the height above the widest gap, if one parts few events from the rest.
 
-    The rest has to be as low as noise, or else the gap wide and the events spread in time:
-    the peaks of a single large artefact stand out too.
+    The rest has to be as low as noise, or else the gap wide and the events spread in time, as
+    the peaks of a single large artifact stand out, too.
     """
     order = np.argsort(heights)
     heights, times = heights[order], times[order]
@@ -165,32 +166,26 @@ def _bursts(times: NDArray[np.float64], gap: float = 5.0) -> float:
     return float(len(times) / near.mean())
 
 
-def _cut(
-    x: NDArray[np.float64], peaks: NDArray[np.intp], half: float, sfreq: float
-) -> NDArray[np.float64]:
-    """Return the windows around the peaks that lie inside the signal."""
-    n = int(round(half * sfreq))
-    inside = peaks[(peaks >= n) & (peaks < x.size - n)]
-    return x[inside[:, np.newaxis] + np.arange(-n, n + 1)]
-
-
 def _consistency(windows: NDArray[np.float64]) -> float:
     """Return the median correlation of each event with the median of the others."""
     if len(windows) < 2:
         return np.nan
     windows = windows - windows.mean(axis=1, keepdims=True)
     if len(windows) > 20:  # each weighs little, and the median of all will do
-        medians = [np.median(windows, axis=0)] * len(windows)
+        medians = np.median(windows, axis=0)
     else:
-        medians = [np.median(np.delete(windows, k, axis=0), axis=0) for k in range(len(windows))]
-    return float(np.median([correlation(*pair) for pair in zip(windows, medians, strict=True)]))
+        medians = np.array(
+            [np.median(np.delete(windows, k, axis=0), axis=0) for k in range(len(windows))]
+        )
+    return float(np.median(correlation(windows, medians)))
 
 
-def correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
-    """Return the correlation of two signals, 0 where one of them is constant."""
-    a, b = a - a.mean(), b - b.mean()
-    norm = np.sqrt((a @ a) * (b @ b))
-    return float(a @ b / norm) if norm > 0 else 0.0
+def correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the correlation of signals along the last axis, 0 where one of them is constant."""
+    a, b = (x - x.mean(axis=-1, keepdims=True) for x in (a, b))
+    norm = np.sqrt(np.sum(a * a, axis=-1) * np.sum(b * b, axis=-1))
+    products = np.sum(a * b, axis=-1)
+    return np.divide(products, norm, out=np.zeros_like(products), where=norm > 0)
 
 
 def _shape(windows: NDArray[np.float64], sfreq: float) -> tuple[float, float]:
@@ -244,7 +239,7 @@ def _alike(
 ) -> NDArray[np.bool_]:
     """Tell which events have shape and width of the median event; all, if there are few.
 
-    The bound is low: a blink on top of another artefact is a blink all the same.
+    The bound is low, so that a blink on top of another artifact still counts as one.
     """
     n = int(round(0.2 * sfreq))
     # At the edges of the recording a window repeats its last sample.
@@ -252,9 +247,8 @@ def _alike(
     if len(windows) < 3:
         return np.ones(len(windows), bool)
     median = np.median(windows, axis=0)
-    shape = np.array([correlation(window, median) >= least for window in windows])
     ratio = widths / np.median(widths)
-    return shape & (ratio > 0.5) & (ratio < 2)
+    return (correlation(windows, median) >= least) & (ratio > 0.5) & (ratio < 2)
 
 
 def along(
@@ -268,13 +262,13 @@ def along(
     """
     band, good, sfreq = prepared.band[index], prepared.good, prepared.sfreq
     scale = prepared.background[index]
-    windows = _cut(band, blinks, _TOGETHER, sfreq)
+    windows = windows_around(band, blinks, _TOGETHER, sfreq)
     if not scale > 0 or len(windows) < 3:
         return dict(height=0.0, consistency=np.nan, coincidence=0.0)
-    near = _near(blinks, prepared)
+    at_blinks = _near(blinks, prepared)
     large = good & (np.abs(band) > LARGE * scale)
-    chance = near[good].mean()
-    share = min(near[samples].mean() if samples.any() else 0.0 for samples in (events, large))
+    chance = at_blinks[good].mean()
+    share = min(at_blinks[samples].mean() if samples.any() else 0.0 for samples in (events, large))
     return dict(
         height=float(np.abs(np.median(windows, axis=0)).max() / scale),
         consistency=_consistency(windows),
@@ -289,11 +283,13 @@ def locked(prepared: Prepared, index: int, blinks: NDArray[np.intp]) -> float:
     so few blinks make as much by chance.
     """
     band = prepared.band[index]
-    windows = _cut(band, blinks, _TOGETHER, prepared.sfreq)
+    windows = windows_around(band, blinks, _TOGETHER, prepared.sfreq)
     if len(windows) < 3:
         return 0.0
     length = windows.shape[1]
-    free = binary_erosion(prepared.good & ~_near(blinks, prepared), iterations=length // 2)
+    free = ~near(~prepared.good | _near(blinks, prepared), length // 2)
+    # Nor where the recording begins or ends.
+    free[: length // 2] = free[len(free) - length // 2 :] = False
     between = uniform_filter1d(band**2, length)[free]
     power = np.median(between) if between.size else np.inf
     share = np.mean(np.median(windows, axis=0) ** 2) / max(power, np.finfo(float).tiny)
@@ -302,6 +298,6 @@ def locked(prepared: Prepared, index: int, blinks: NDArray[np.intp]) -> float:
 
 def _near(blinks: NDArray[np.intp], prepared: Prepared) -> NDArray[np.bool_]:
     """Return which samples are near blinks."""
-    near = np.zeros(prepared.good.size, bool)
-    near[blinks] = True
-    return binary_dilation(near, iterations=int(_TOGETHER * prepared.sfreq))
+    at = np.zeros(prepared.good.size, bool)
+    at[blinks] = True
+    return near(at, int(_TOGETHER * prepared.sfreq))

@@ -52,7 +52,7 @@ KIND = Kind(
     figures=figures,
     gate=gate,
     events=events,
-    # Without a map and an EOG, slow swings may be anything, but for steps beyond doubt.
+    # Without topography and EOG, slow deflections may be anything, unless there are clear steps.
     proof=("eye_share", "eog_correlation"),
     features={
         "eye_share": Feature(
@@ -103,9 +103,9 @@ KIND = Kind(
             "it is not slow",
             "most of its power below 3 Hz",
         ),
-        # Pursuit and drowsy eyes are slower still, and have no steps.
+        # Smooth pursuit and slow roving eye movements are slower, and have no steps.
         "drift": Feature(((0, -0.5), (0.2, 0), (0.6, 1), (1, 1.5)), "", "slow swings below 1 Hz"),
-        # Eyes that follow something make hardly a step, but swing further than brains do.
+        # Smooth pursuit has hardly any steps, but is larger than brain activity.
         "size": Feature(
             ((-0.7, -1), (-0.3, -0.5), (0.2, 0.5), (0.7, 1.5)),
             "it is smaller than what other channels hold",

@@ -1,4 +1,4 @@
-"""What a blink looks like on the scalp, for any set of channels."""
+"""Expected topographies of blinks and eye movements, for any set of channels."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from mne_otica._places import site_names, standard_places
 if TYPE_CHECKING:
     from mne import Info
 
-# In units of the head's radius, from its centre: right, front, up. The eyes lie in front of
+# In units of the head's radius, from its centre: right, front, up. The eyes are in front of
 # and below the centre of the sphere through the electrodes.
 _EYES = np.array([[-0.3, 0.55, -0.58], [0.3, 0.55, -0.58]])
 # The lid slides over the positive cornea: positive above and in front of the eye.
 _UP_AND_FORWARD = np.array([0.0, 1.0, 1.0]) / np.sqrt(2)
-# In head coordinates (metres) where too few electrodes are known to fit a sphere.
+# In head coordinates (metres), if too few positions are known to fit a sphere
 _CENTRE, _RADIUS = np.array([0.0, 0.015, 0.04]), 0.1
-# A blink of this share of its value at Fpz still tells frontal from not frontal: Fz has 0.3.
+# Channels with at least this share of the potential of a blink at Fpz are frontal: Fz has 0.3.
 FRONTAL = 0.25
 
 
 def eye_map(info: Info, ch_names: list[str]) -> tuple[NDArray[np.float64], str]:
-    """Predict the map of a blink from positions, or else from channel names.
+    """Predict the topography of a blink from positions, or else from channel names.
 
     Parameters
     ----------
     info : instance of Info
-        Where positions may be.
+        The info, which may have positions.
     ch_names : list of str
         The channels.
 
     Returns
     -------
     values : ndarray, shape (n_channels,)
-        The potential of a blink relative to Fpz, before any reference; NaN where neither
-        the position nor the name tells. A bipolar name gives a difference.
+        The potential of a blink relative to Fpz, without a reference; NaN if neither
+        position nor name is known. A bipolar name gives a difference.
     source : "positions" | "names" | "none"
         Where the geometry came from.
     """
@@ -53,12 +53,12 @@ def eye_map(info: Info, ch_names: list[str]) -> tuple[NDArray[np.float64], str]:
 
 
 def eye_fields(info: Info, ch_names: list[str]) -> NDArray[np.float64]:
-    """Predict the maps of eyes that turn to the right, ahead and up, like `eye_map`.
+    """Predict the topographies of dipoles in the eyes to the right, to the front and up.
 
     Returns
     -------
     fields : ndarray, shape (n_channels, 3)
-        One column per direction; NaN where nothing is known.
+        One column per direction; NaN as in `eye_map`.
     """
     positions, known = _positions(info, ch_names)
     if known.any():
@@ -69,9 +69,9 @@ def eye_fields(info: Info, ch_names: list[str]) -> NDArray[np.float64]:
 
 
 def places(info: Info, ch_names: list[str]) -> NDArray[np.float64]:
-    """Return where the channels are on a sphere of radius one: right, front, up.
+    """Return the positions of channels on a sphere of radius one: right, front, up.
 
-    From positions, or else from names; NaN where neither tells, as for bipolar names.
+    From positions, or else from names; NaN if neither is known, and for bipolar names.
     """
     positions, known = _positions(info, ch_names)
     if known.any():
@@ -90,7 +90,7 @@ def places(info: Info, ch_names: list[str]) -> NDArray[np.float64]:
 
 
 def _positions(info: Info, ch_names: list[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the positions, and which are known; none are where there are too few."""
+    """Return the positions, and which are known; none if there are too few."""
     chs = [info["chs"][info["ch_names"].index(name)] for name in ch_names]
     positions = np.array([ch["loc"][:3] for ch in chs], dtype=float).reshape(-1, 3)
     known = np.isfinite(positions).all(axis=1) & (np.abs(positions).max(axis=1) > 0)
@@ -98,12 +98,12 @@ def _positions(info: Info, ch_names: list[str]) -> tuple[NDArray[np.float64], ND
 
 
 def has_front(values: NDArray[np.float64]) -> bool:
-    """Tell whether the channels include some that a blink would reach."""
+    """Return whether any of the channels is frontal."""
     return bool(np.nanmax(values, initial=-np.inf) >= FRONTAL)
 
 
 def frontal_channels(values: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the indices of the channels that see a blink best, none if none does."""
+    """Return the indices of the channels where a blink is largest, none if none is frontal."""
     best = np.nanmax(values, initial=-np.inf)
     if best < FRONTAL:
         return np.array([], dtype=int)
@@ -112,9 +112,9 @@ def frontal_channels(values: NDArray[np.float64]) -> NDArray[np.intp]:
 
 def _blink_potential(fields: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the potential of a blink relative to Fpz."""
-    # Fpz lies at 90 degrees from the axis on every montage, on the brow.
+    # Fpz is at about 90 degrees from the vertex on every montage.
     fpz = _field(np.array([[0.0, 0.99, -0.05]]))[0]
-    # Closer to the eye than the brow the prediction grows without bound; a real lid is wide.
+    # Closer to the eye the prediction grows without bound, unlike the potential of a real lid.
     return np.clip(fields @ _UP_AND_FORWARD / (fpz @ _UP_AND_FORWARD), -1.0, 1.0)
 
 
@@ -150,7 +150,7 @@ def fit_sphere(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], flo
         square = solution[3] + solution[:3] @ solution[:3]
         if rank == 4 and square > 0:
             centre, radius = solution[:3], np.sqrt(square)
-            # Electrodes on one side only fit a sphere that is no head.
+            # With electrodes on one side only, the sphere need not be a head.
             if np.linalg.norm(positions.mean(axis=0) - centre) < 0.8 * radius:
                 return centre, radius
     scale = np.median(np.linalg.norm(positions - _CENTRE, axis=1)) / _RADIUS
@@ -161,7 +161,7 @@ def fit_sphere(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], flo
 
 
 class _Site(NamedTuple):
-    """A name of the 10-05 system: the fields of both eyes there, and where it is."""
+    """A position of the 10-05 system, and the potential of both eyes there."""
 
     fields: NDArray[np.float64]
     place: NDArray[np.float64]
@@ -169,7 +169,7 @@ class _Site(NamedTuple):
 
 @cache
 def _standard() -> dict[str, _Site]:
-    """Return the names of the 10-05 system."""
+    """Return the positions of the 10-05 system by name."""
     names, positions = zip(*standard_places().items(), strict=True)
     positions = np.array(positions)
     sites = map(_Site, _fields(positions), _on_sphere(positions))
@@ -179,7 +179,7 @@ def _standard() -> dict[str, _Site]:
 def _of_name(
     name: str, value: Callable[[NDArray[np.float64]], NDArray[np.float64]]
 ) -> NDArray[np.float64] | float:
-    """Return a value of the eyes' field at a 10-05 name, else NaN."""
+    """Return a value at a 10-05 name, else NaN."""
     standard = _standard()
     parts = [value(standard[p].fields) if p in standard else np.nan for p in site_names(name)]
     return parts[0] if len(parts) == 1 else parts[0] - parts[1]

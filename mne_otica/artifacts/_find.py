@@ -69,8 +69,8 @@ def find_bads_artifacts(
         The least probability of an answer ``"yes"``. Below it, down to its counterpart
         ``1 - threshold``, the answer is ``"unsure"``.
     max_components : int | None
-        The most components of each kind; None sets no limit, but for blinks, which take two
-        at most.
+        The maximum number of components of each kind; None sets no limit, except for
+        blinks, which are limited to two.
     ch_name : dict | None
         Channels that see an artifact directly, under ``"eog"``, ``"ecg"`` and ``"emg"``. None
         means the channels of these types that are not marked bad, if there are any.
@@ -92,12 +92,12 @@ def find_bads_artifacts(
 
     Notes
     -----
-    Each kind has a gate, figures, and a curve for each figure that was fitted to recordings
-    with known truth; the sum of what the curves say is the log odds of the kind. The curves
-    are in ``model.json``, and what each figure adds is in the rows of the scores.
+    Each kind has a gate and several figures. A piecewise linear function of each figure, fitted to
+    recordings with known sources, is its contribution to the log odds of the kind. The functions
+    are in ``model.json``, and the contributions in the rows of the scores.
 
-    Heartbeat-evoked potentials are responses of the brain. A component that holds the heart's
-    field may hold some of them; who studies them should not remove it.
+    Heartbeat-evoked potentials are brain activity. A component that holds the field of the heart
+    may hold some of them; to study them, do not remove it.
     """
     _validate_type(ica, mne.preprocessing.ICA, "ica", "an ICA instance")
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
@@ -129,7 +129,7 @@ def search_artifacts(
     max_components: int = 2,
     reject_by_annotation: bool,
 ) -> tuple[ArtifactScores, BlinkScores, BlinkTimes]:
-    """Do what `search` does for blinks, for artifacts of all kinds; the recording is read once."""
+    """Like `search`, but for artifacts of all kinds; the recording is read once."""
     kinds = check_kinds(kinds)
     names, sensors = channels_to_search(inst.info, None), sensor_names(inst.info, None)
     searched = list(dict.fromkeys([*names, *ica.ch_names, *sum(sensors.values(), [])]))
@@ -196,7 +196,7 @@ def find_artifact_events(
     reject_by_annotation: bool = True,
     verbose: bool | str | int | None = None,
 ) -> NDArray[np.int64]:
-    """Find when artifacts of one kind happen.
+    """Find the times of artifacts of one kind.
 
     Parameters
     ----------
@@ -221,8 +221,8 @@ def find_artifact_events(
     -------
     events : ndarray, shape (n_events, 3)
         The peaks of blinks and heartbeats, the middle of the steps of eye movements, the first
-        sample of each second in which a muscle is tense beyond its usual, pops and jumps of
-        electrodes. Without any, or where no channel shows them well enough, the shape is
+        sample of each second in which a muscle is unusually tense, pops and jumps of
+        electrodes. If there are none, or no channel shows them well enough, the shape is
         (0, 3).
 
     See Also

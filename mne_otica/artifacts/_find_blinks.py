@@ -1,4 +1,4 @@
-"""The public finders of blinks: when they are, and which components hold them."""
+"""The public finders of blinks: their times, and the components that hold them."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def find_blink_events(
     """Find the times of eye blinks.
 
     EOG channels are used if there are any, else frontal channels, known by position or by
-    name, else the blink component. Where there is none of these, every EEG channel is
-    tried. The scale is robust, so that one large artefact does not hide the blinks.
+    name, else the blink component. If there is none of these, every EEG channel is
+    tried. The scale is robust, so that one large artifact does not hide the blinks.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def locate_blinks(
     reject_by_annotation: bool = True,
     verbose: bool | str | int | None = None,
 ) -> BlinkTimes:
-    """Find the times of eye blinks and tell where they came from.
+    """Find the times of eye blinks and their source.
 
     Parameters
     ----------
@@ -151,15 +151,15 @@ def find_bads_blink(
         The recording, with the channels that the ICA was fitted on. It may be the
         unfiltered one. It is not changed.
     strategy : "blink" | "max_kurtosis"
-        ``"blink"`` weighs all the evidence. ``"max_kurtosis"`` takes the component with the
-        highest kurtosis, whatever it is.
+        ``"blink"`` combines all the evidence. ``"max_kurtosis"`` always returns the component
+        with the highest kurtosis.
     max_components : int
-        The most components to return. A second is returned only if it is large when the
-        first one blinks and at no other time.
+        The maximum number of components. A second one is returned only if it is large at the
+        blinks of the first one and at no other time.
     threshold : float
-        The least score, between 0 and 1, of a blink component.
+        The minimum score of a blink component, between 0 and 1.
     ch_name : str | sequence of str | None
-        EOG channels, or channels that stand in for them. By default the EOG channels that
+        EOG channels, or channels to use as such. By default the EOG channels that
         are not marked bad, if there are any.
     %(reject_spans)s
     %(verbose)s
@@ -167,8 +167,8 @@ def find_bads_blink(
     Returns
     -------
     indices : list of int
-        The blink components, best first; empty where no blink is present or the evidence
-        is not enough.
+        The blink components, best first; empty if there is no blink or the evidence is not
+        sufficient.
     scores : instance of BlinkScores
         One score per component, as an array, and the table of components with the reason
         for each decision; ``scores.verdict`` is ``"blink"``, ``"none present"`` or
@@ -176,17 +176,17 @@ def find_bads_blink(
 
     Notes
     -----
-    Kurtosis only decides which components are looked at. Then each figure gives points for
-    or against: how high the events are above the rest of the component, how alike they are,
-    their width, amplitude, number and recurrence, whether they have one sign and a gradual start,
-    whether the map is that of the eyes (from positions, or else from channel names) and
-    not one electrode's alone, and the correlation with an EOG channel where there is one.
+    Kurtosis only selects candidates. Several figures are then evidence for or against blinks: the
+    height of the events relative to the rest of the component, their similarity, width,
+    amplitude, number and recurrence, whether they have one sign and a gradual onset, whether the
+    topography is that of the eyes (from positions, or else from channel names) and not limited to
+    one electrode, and the correlation with an EOG channel, if there is one.
 
-    The eyes turn while the lid is closed, so blinks can take two components. The second is
-    judged by how high and how alike it is at the blinks of the first, by the share of its
-    large deflections that are there, and by whether eyes that turn in any direction explain
-    its map. Turns that are no higher than the brain at single blinks show in the average over
-    them: a component that has more power there than all it does between the blinks is one.
+    The eyes rotate while the lid is closed, so blinks can need two components. The second one is
+    judged by its height and consistency at the blinks of the first, by the share of its large
+    deflections that occur there, and by whether eye rotations explain its topography. Rotations
+    too small to be seen at single blinks are found in the average over blinks: it needs more power
+    than the component has between the blinks.
     """
     _validate_type(ica, mne.preprocessing.ICA, "ica", "an ICA instance")
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
@@ -211,7 +211,7 @@ def find_bads_blink(
 def search(
     ica: ICA, inst: BaseRaw, *, max_components: int, reject_by_annotation: bool
 ) -> tuple[BlinkScores, BlinkTimes]:
-    """Do what `find_bads_blink` and `locate_blinks` do, and read the recording once for both."""
+    """Combine `find_bads_blink` and `locate_blinks`, and read the recording only once."""
     names = channels_to_search(inst.info, None)
     searched = list(dict.fromkeys([*names, *ica.ch_names]))
     signals = Signals.of_channels(inst, searched, reject_by_annotation)

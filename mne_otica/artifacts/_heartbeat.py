@@ -1,4 +1,4 @@
-"""Heartbeats: the field of the heart, and electrodes that the pulse moves."""
+"""Heartbeats: the electric field of the heart, and pulse artifacts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ KIND = Kind(
             "{:.0%} of its intervals are like the one before",
             "intervals that are like the one before ({:.0%})",
         ),
-        # Weak beats come when they are expected, though others are higher.
+        # Weak beats occur when they are expected, even if other peaks are higher.
         "followed": Feature(
             ((3, -2), (6, -1), (9, 1), (14, 3)),
             "its peaks are no higher when a beat is due (z = {:.1f})",
@@ -97,8 +97,8 @@ KIND = Kind(
         ),
         "far_field": Feature(
             ((0.2, -0.5), (0.6, 0), (0.9, 1)),
-            "its map is not a mere slope across the head (r = {:.2f})",
-            "a map from far away (r = {:.2f})",
+            "its map is not a gradient across the head (r = {:.2f})",
+            "the map of a distant source (r = {:.2f})",
         ),
         "focality": Feature(
             ((0.6, 0), (0.95, -0.5)),
@@ -108,11 +108,11 @@ KIND = Kind(
             ((0.5, 0), (1.2, -1), (2, -2)),
             "it has an alpha rhythm",
         ),
-        # Of the average over beats of another signal, over chance.
+        # From the average over the beats of another signal, relative to chance
         "locking": Feature(
             ((2, -3), (4, -1), (7, 1), (12, 3), (25, 5)),
             "it is not locked to the heart seen elsewhere",
-            "a course locked to the heart seen elsewhere",
+            "a time course locked to the heart seen elsewhere",
         ),
     },
 )

@@ -1,4 +1,4 @@
-"""The judgement on each component and kind."""
+"""The decision about each component and kind."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from mne_otica.artifacts._model import answer, explain, probability, weigh
 from mne_otica.artifacts._scores import ArtifactRow, ArtifactScores
 from mne_otica.artifacts._tables import BlinkScores
 
-_BLINK_COMPONENTS = 2  # the most that blinks take, unless the caller says otherwise
-_BEYOND_DOUBT = 0.95  # the least probability of a "yes" without proof
-_BRAIN_HIGH = -0.5  # decimal logarithm: a brain's power falls at least so much above 20 Hz
-_BRAIN_FOCALITY = 0.7  # and reaches more than one electrode
+_BLINK_COMPONENTS = 2  # default of the maximum number of blink components
+_BEYOND_DOUBT = 0.95  # least probability of a "yes" without proof
+_BRAIN_HIGH = -0.5  # decimal logarithm: brain activity has at most this much power above 20 Hz
+_BRAIN_FOCALITY = 0.7  # and is not limited to one electrode
 
 
 def judge(
@@ -29,7 +29,7 @@ def judge(
     first_samp: int,
     blinks: BlinkScores | None = None,
 ) -> ArtifactScores:
-    """Return the table of all kinds; ``blinks`` is that of blinks, if it is known already."""
+    """Return the scores of all kinds; ``blinks`` are those of blinks, if known already."""
     rows = []
     for name in names:
         kind = kinds()[name]
@@ -70,12 +70,12 @@ def _none() -> NDArray[np.int64]:
 
 
 def _events(components: Components, kind: Kind, k: int, first_samp: int) -> NDArray[np.int64]:
-    """Return the events of a component as MNE has them."""
+    """Return the MNE events of a component."""
     return as_events(kind.events(components, k) + first_samp, kind.event_id)
 
 
 def as_events(samples: NDArray[np.int64], event_id: int) -> NDArray[np.int64]:
-    """Return samples as MNE events, each once."""
+    """Return samples as MNE events, without duplicates."""
     samples = np.unique(samples)
     events = np.zeros((len(samples), 3), dtype=np.int64)
     events[:, 0], events[:, 2] = samples, event_id
@@ -89,7 +89,7 @@ def _as_blinks(
     kind: Kind,
     first_samp: int,
 ) -> list[ArtifactRow]:
-    """Return the rows with the answers of the judgement on all blink components together."""
+    """Return the rows with the answers of the joint decision about blink components."""
     judged = {row.component: row for row in blinks.rows}
     found = []
     for row in rows:
@@ -113,7 +113,7 @@ def _as_blinks(
 
 
 def _limited(rows: list[ArtifactRow], most: int | None) -> list[ArtifactRow]:
-    """Turn the answers beyond the most components to return into no."""
+    """Set the answers beyond the maximum number of components to no."""
     found, n_yes = [], 0
     for row in rows:
         n_yes += row.answer == "yes"
@@ -125,7 +125,7 @@ def _limited(rows: list[ArtifactRow], most: int | None) -> list[ArtifactRow]:
 
 
 def _label(components: Components, k: int, rows: Sequence[ArtifactRow]) -> str:
-    """Return the word of mne-icalabel for a component."""
+    """Return the label of mne-icalabel for a component."""
     own = [row for row in rows if row.component == k]
     sure = [row for row in own if row.answer == "yes"]
     if sure:

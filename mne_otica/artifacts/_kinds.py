@@ -1,7 +1,7 @@
-"""The grammar of kinds of artifacts: what each kind has to say, and which kinds there are.
+"""The kinds of artifacts, and what defines a kind.
 
-A kind is one module of its own, named after it, with a constant ``KIND``. The kinds that exist are
-those that the data file of the model has coefficients for.
+Each kind is a module, named after it, with a constant ``KIND``. The kinds are those for which the
+data file of the model has coefficients.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Figures = Mapping[str, float]
 
 
 class Removal(NamedTuple):
-    """Which part of a component of this kind is the artifact.
+    """The part of a component of this kind that is the artifact.
 
-    ``how`` is ``"events"`` or ``"band"`` (what is seen above ``l_freq`` hertz); ``advice`` names
-    another cure where that is better. ``shape`` is that of the events: deflections that come and
-    go, beats that are all alike, steps that stay, or pops of an electrode that creeps back.
+    ``how`` is ``"events"`` or ``"band"`` (mainly above ``l_freq`` hertz); ``advice`` names a
+    better remedy, if there is one. ``shape`` is that of the events: transient deflections, nearly
+    identical beats, lasting steps, or pops of an electrode that decay.
     """
 
     how: Literal["events", "band"]
@@ -41,10 +41,10 @@ class Removal(NamedTuple):
 class Kind:
     """A kind of artifact.
 
-    ``label`` returns the word of mne-icalabel for a component with these figures. ``keys``
+    ``label`` returns the label of mne-icalabel for a component with these figures. ``keys``
     are those of ``ica.labels_``. ``gate`` returns why a component cannot be of this kind, or
-    nothing. ``events`` returns the samples of the recording at which the artifact happens. Where
-    none of the figures in ``proof`` is known, an answer "yes" needs a probability that is higher.
+    an empty string. ``events`` returns the samples of the events in the recording. If none of the
+    figures in ``proof`` is known, an answer "yes" needs a higher probability.
     """
 
     name: str

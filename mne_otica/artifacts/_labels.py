@@ -1,4 +1,4 @@
-"""Labels as other packages have them: ``ica.labels_`` and the table of components."""
+"""Labels for other packages: ``ica.labels_`` and the table of components."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COLUMNS = (
 
 
 def put_labels(ica: ICA, scores: ArtifactScores) -> None:
-    """Put what was found into ``ica.labels_``, under our keys and those of MNE."""
+    """Store the components found in ``ica.labels_``, with our keys and those of MNE."""
     labels = {}
     for kind, found in scores.found.items():
         for key in kinds()[kind].keys:
@@ -43,15 +43,14 @@ def component_rows(
 ) -> list[dict[str, str]]:
     """Return the rows of ``components.tsv``, which mne-bids-pipeline and mne-icalabel read.
 
-    After the columns of these two there is the probability of each kind.
+    The probability of each kind follows after their columns.
 
     Parameters
     ----------
     scores : instance of ArtifactScores
-        What the search has found.
+        The scores.
     removed : dict
-        The components that are removed on account of each kind, wholly or in part: their
-        status is bad.
+        The components removed for each kind, entirely or in part: their status is bad.
     """
     chances = scores.probabilities
     rows = []

@@ -36,11 +36,11 @@ def large_maps(
     differs from that of its component, which holds other things at other times; NaN where nothing
     is large.
     """
-    chosen = np.where(large, signals, 0.0)
-    power = np.einsum("ij,ij->i", chosen, chosen)
     found = np.full((len(channels), len(signals)), np.nan)
-    some = power > 0
-    found[:, some] = channels @ chosen[some].T / power[some]
+    for k, (signal, chosen) in enumerate(zip(signals, large, strict=True)):
+        at = np.flatnonzero(chosen)
+        if len(at):
+            found[:, k] = channels[:, at] @ signal[at] / (signal[at] @ signal[at])
     return found
 
 
@@ -86,7 +86,7 @@ def frontality(one_map: NDArray[np.float64], expected: NDArray[np.float64]) -> f
             misfit = np.abs(a - a[keep].mean() - slope * (b - b[keep].mean()))
             keep = np.argsort(misfit)[: len(a) - n_out]
         a, b = a[keep], b[keep]
-    return correlation(a, b)
+    return float(correlation(a, b))
 
 
 def eye_share(one_map: NDArray[np.float64], fields: NDArray[np.float64]) -> float:

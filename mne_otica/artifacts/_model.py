@@ -1,9 +1,9 @@
-"""From figures to a probability, with the reason in words.
+"""The probability of each kind from the figures, and the reason as text.
 
-For each kind the log odds are a sum: an intercept, and for each figure a number read off a
-curve of straight lines. The curves were fitted to recordings with known truth by
-``python -m benchmarks.train``, and are in ``model.json`` with the seeds, the date and how well
-they did.
+The log odds of a kind are the sum of an intercept and a piecewise linear function of each
+figure. The functions were fitted to recordings with known sources by
+``python -m benchmarks.train``, and are stored in ``model.json`` with the seeds, the date and the
+results.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-ACCEPT = 0.7  # the least probability of an answer "yes": a wrong removal costs twice a missed one
+ACCEPT = 0.7  # least probability of a "yes": a wrong removal costs about twice a missed artifact
 _N_REASONS = 2
 
 
 class Feature(NamedTuple):
-    """A figure that speaks for or against a kind.
+    """A figure that is evidence for or against a kind.
 
-    ``points`` are what physiology expects before any data are seen: (figure, log odds) pairs
-    with straight lines between them, constant outside. Training keeps the direction of each
-    line and changes its steepness. ``missing`` is what it counts when the figure is not known.
-    ``speaks_for`` and ``against`` say so in words; ``unit`` scales the figure in them.
+    ``points`` are what physiology suggests before training: (figure, log odds) pairs, linear in
+    between and constant outside. Training keeps the direction of each piece and changes its slope.
+    ``missing`` are the log odds of an unknown figure. ``speaks_for`` and ``against`` are the
+    reasons as text; ``unit`` scales the figure in them.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -44,7 +44,7 @@ def model_data() -> dict[str, Any]:
 
 
 def weigh(kind: str, figures: Mapping[str, float]) -> dict[str, float]:
-    """Return what each figure adds to the log odds of a kind, the intercept among them."""
+    """Return what each figure, and the intercept, adds to the log odds of a kind."""
     data = model_data()["kinds"][kind]
     points = {"intercept": data["intercept"]}
     for name, curve in data["features"].items():
@@ -56,7 +56,7 @@ def weigh(kind: str, figures: Mapping[str, float]) -> dict[str, float]:
 
 
 def probability(points: Mapping[str, float]) -> float:
-    """Return the probability that the points add up to."""
+    """Return the probability for the sum of the points."""
     return float(1 / (1 + np.exp(-np.clip(sum(points.values()), -50, 50))))
 
 
@@ -74,10 +74,10 @@ def explain(
     points: Mapping[str, float],
     for_it: bool,
 ) -> str:
-    """Return the strongest reasons for or against in words.
+    """Return the strongest reasons for or against a kind as text.
 
-    What speaks for a kind is how far a figure is above the worst that its curve has; what
-    speaks against it, how far below the best.
+    The strength of a reason for a kind is how far a figure is above the minimum of its function,
+    that of a reason against it how far it is below the maximum.
     """
     words = {name: one.speaks_for if for_it else one.against for name, one in features.items()}
     weights = {}

@@ -12,7 +12,7 @@ from mne_otica.artifacts._signals import robust_scale
 from mne_otica.artifacts._spectra import high_levels
 
 _BURST = 3.0  # robust standard deviations of the logarithm of the power above 20 Hz
-_LEAST_SPREAD = 0.1  # of that logarithm; steadier than that only a machine is
+_LEAST_SPREAD = 0.1  # of that logarithm; only a technical source is steadier
 
 
 def figures(components: Components, k: int) -> dict[str, float]:
@@ -43,7 +43,7 @@ def gate(components: Components, k: int) -> str:
 
 
 def events(components: Components, k: int) -> NDArray[np.int64]:
-    """Return the first sample of each second in which the muscle is tense beyond its usual."""
+    """Return the first sample of each second in which the muscle is unusually tense."""
     spectra = components.signals.spectra
     level = high_levels(spectra.pick([k]))[0]
     middle = np.median(level)
@@ -83,7 +83,7 @@ KIND = Kind(
             "it is as steady as the noise of an amplifier",
             "bursts",
         ),
-        # The same in the loudest tenth of the time: a muscle may be tense for a second only.
+        # The same in the loudest tenth of the time, as a muscle may be tense only briefly
         "loud_slope": Feature(
             ((-2.5, -2), (-1.5, -1), (-0.7, 0.3), (0, 1), (1, 1.5)),
             "its spectrum falls when it is loud, too (exponent {:.1f})",
@@ -101,10 +101,11 @@ KIND = Kind(
             "what is added to it when it is loud is slower than a muscle",
             "more above 20 Hz than below 12 when it is loud",
         ),
-        # Of a muscle that is tense for a few seconds of minutes, nothing else knows.
+        # The only evidence for a muscle that is tense for a few seconds only
         "burst": Feature(((0.3, -0.3), (0.8, 0), (1.5, 1), (2.5, 2.5)), "", "bursts, though few"),
         "low": Feature(
-            ((0.6, 0.2), (1.2, -0.5), (2, -2)), "most of its power is below 3 Hz, as of eyes"
+            ((0.6, 0.2), (1.2, -0.5), (2, -2)),
+            "most of its power is below 3 Hz, as in eye movements",
         ),
         "alpha": Feature(((0.2, 0.3), (0.6, -0.7), (1.2, -2)), "it has an alpha rhythm"),
         "rim": Feature(
@@ -121,7 +122,7 @@ KIND = Kind(
             ((0.6, 0), (0.8, -0.5), (0.97, -3)),
             "{:.0%} of its map is one electrode's alone, as with poor contact",
         ),
-        # An EMG channel of another muscle knows nothing of this one, so never against.
+        # An EMG channel may be that of another muscle, so this is never evidence against.
         "emg_correlation": Feature(
             ((0.3, 0), (0.6, 1), (0.9, 2.5)), "", "agreement with the EMG (r = {:.2f})"
         ),

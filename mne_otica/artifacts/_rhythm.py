@@ -13,10 +13,9 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import maximum_filter1d
 
 from mne_otica.artifacts._follow import follow
-from mne_otica.artifacts._signals import Prepared, filtered, robust_scale
+from mne_otica.artifacts._signals import Prepared, filtered, robust_scale, windows_around
 
 BAND = (3.0, 35.0)  # Hz; where the QRS complex is
 RATES = np.geomspace(35, 210, 20)  # a minute
@@ -88,7 +87,7 @@ def _to_follow(found: list[Rhythm]) -> list[int]:
 
 def _followed(x: NDArray[np.float64], rhythm: Rhythm, prepared: Prepared) -> Rhythm:
     """Return the rhythm with what following its beats gains, and those beats if it is much."""
-    x = np.where(prepared.good, rhythm.polarity * x / _scale(x, prepared.good), 0.0)
+    x = np.where(prepared.good, rhythm.polarity * x / _scale(x, prepared), 0.0)
     best = replace(rhythm, followed=0.0)
     peaks = rhythm.peaks
     for _ in range(2):
@@ -109,13 +108,13 @@ def _followed(x: NDArray[np.float64], rhythm: Rhythm, prepared: Prepared) -> Rhy
 
 def _rhythm(x: NDArray[np.float64], prepared: Prepared) -> Rhythm:
     good = prepared.good
-    scale = _scale(x, good)
+    scale = _scale(x, prepared)
     if not scale > 0 or prepared.duration < _SHORTEST:
         return Rhythm(np.array([], dtype=int))
     x = np.where(good, x / scale, 0.0)
     # The QRS complex goes one way further than the other.
-    some = _some(x)
-    polarity = 1 if np.quantile(some, 0.995) >= -np.quantile(some, 0.005) else -1
+    low, high = np.quantile(_some(x), (0.005, 0.995))
+    polarity = 1 if high >= -low else -1
     x = polarity * x
     peaks, z = _most_regular(x, prepared)
     if z < PROMISING:
@@ -137,27 +136,33 @@ def _some(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return x[:: max(1, x.size // _ENOUGH)]
 
 
-def _scale(x: NDArray[np.float64], good: NDArray[np.bool_]) -> float:
-    return robust_scale(_some(x[good]))
+def _scale(x: NDArray[np.float64], prepared: Prepared) -> float:
+    return robust_scale(_some(prepared.outside_bad(x)))
 
 
 def _candidates(x: NDArray[np.float64], sfreq: float) -> NDArray[np.intp]:
     """Return the local maxima that are the highest within the refractory time."""
     reach = max(1, int(_REFRACTORY * sfreq))
-    return np.flatnonzero((x == maximum_filter1d(x, 2 * reach + 1)) & (x > 0.5))
+    padded = np.pad(x, 1, constant_values=-np.inf)
+    peaks = np.flatnonzero((x > 0.5) & (x >= padded[:-2]) & (x >= padded[2:]))
+    spans = np.c_[np.maximum(peaks - reach, 0), np.minimum(peaks + reach, x.size - 1)]
+    # Such a span ends before its last sample, which is looked at by itself.
+    highest = np.maximum.reduceat(x, spans.ravel())[::2] if len(peaks) else x[:0]
+    return peaks[x[peaks] >= np.maximum(highest, x[spans[:, 1]])]
 
 
 def _most_regular(x: NDArray[np.float64], prepared: Prepared) -> tuple[NDArray[np.intp], float]:
     """Return the highest peaks, as many as are most regular beyond chance, and how much so."""
     sfreq, minutes = prepared.sfreq, prepared.duration / 60
     peaks = _candidates(x, sfreq)
-    order = peaks[np.argsort(-x[peaks])]
-    best, best_z = order[:0], 0.0
+    ranks = np.empty(len(peaks), int)
+    ranks[np.argsort(-x[peaks])] = np.arange(len(peaks))
+    best, best_z = peaks[:0], 0.0
     for rate in RATES:
         n = int(rate * minutes)
-        if n > len(order) or n < _FEWEST:
+        if n > len(peaks) or n < _FEWEST:
             continue
-        some = np.sort(order[:n])
+        some = peaks[ranks < n]
         same = _compared(some, prepared)
         z = _beyond_chance(same, 60 / rate)
         if z > best_z:
@@ -170,7 +175,8 @@ def _beyond_chance(same: NDArray[np.bool_], interval: float) -> float:
     if not len(same):
         return 0.0
     chance = _chance(round(interval, 3))
-    return float((same.mean() - chance) / np.sqrt(chance * (1 - chance) / len(same)))
+    share = np.count_nonzero(same) / len(same)
+    return float((share - chance) / np.sqrt(chance * (1 - chance) / len(same)))
 
 
 def _rate(peaks: NDArray[np.intp], prepared: Prepared) -> float:
@@ -179,8 +185,11 @@ def _rate(peaks: NDArray[np.intp], prepared: Prepared) -> float:
 
 def _compared(peaks: NDArray[np.intp], prepared: Prepared) -> NDArray[np.bool_]:
     """Tell which successive intervals are alike, of those that no bad span interrupts."""
+    same = alike(np.diff(peaks))
+    if prepared.all_good:
+        return same
     whole = np.diff(prepared.n_bad[peaks]) == 0
-    return alike(np.diff(peaks))[whole[1:] & whole[:-1]]
+    return same[whole[1:] & whole[:-1]]
 
 
 def alike(intervals: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -199,18 +208,10 @@ def _chance(mean_interval: float) -> float:
     return float((np.abs(a - b) < _ALIKE * np.minimum(a, b)).mean())
 
 
-def _windows(
-    x: NDArray[np.float64], peaks: NDArray[np.intp], half: float, sfreq: float
-) -> NDArray[np.float64]:
-    n = int(round(half * sfreq))
-    inside = peaks[(peaks >= n) & (peaks < x.size - n)]
-    return x[inside[:, np.newaxis] + np.arange(-n, n + 1)]
-
-
 def _shape(
     x: NDArray[np.float64], peaks: NDArray[np.intp], half: float, sfreq: float
 ) -> NDArray[np.float64]:
-    windows = _windows(x, peaks, half, sfreq)
+    windows = windows_around(x, peaks, half, sfreq)
     if not len(windows):
         return np.ones(1)
     shape = np.median(windows, axis=0) * np.hanning(windows.shape[1])
@@ -223,7 +224,7 @@ def _matched(
     """Return the signal, filtered for what it does at these peaks."""
     shape = _shape(x, peaks, half, prepared.sfreq)
     matched = np.convolve(x, shape[::-1], "same")
-    return matched / max(_scale(matched, prepared.good), np.finfo(float).tiny)
+    return matched / max(_scale(matched, prepared), np.finfo(float).tiny)
 
 
 def _described(
@@ -235,7 +236,7 @@ def _described(
     prepared: Prepared,
 ) -> Rhythm:
     sfreq = prepared.sfreq
-    windows = _windows(x, peaks, _HALF, sfreq)
+    windows = windows_around(x, peaks, _HALF, sfreq)
     if len(peaks) < _FEWEST or len(windows) < 3:
         return Rhythm(np.array([], dtype=int))
     median = np.median(windows, axis=0)

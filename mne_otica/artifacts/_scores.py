@@ -1,4 +1,4 @@
-"""What the search for artifacts of all kinds returns and shows."""
+"""The results of the search for artifacts of all kinds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_ROWS = 12
 
 @dataclass(frozen=True, eq=False)
 class ArtifactRow:
-    """What is known about one component and one kind of artifact.
+    """The evidence for one kind of artifact in one component.
 
     Attributes
     ----------
@@ -33,18 +33,18 @@ class ArtifactRow:
     answer : str
         ``"yes"``, ``"no"`` or ``"unsure"``.
     reason : str
-        Why, in words.
+        The reason as text.
     figures : dict
-        The figures that were looked at, by name; NaN where one is not known.
+        The figures used as evidence, by name; NaN if unknown.
     points : dict
         What each of them adds to the log odds, and the intercept. The probability is
         ``1 / (1 + exp(-sum(points.values())))``.
     events : ndarray, shape (n_events, 3)
-        When the artifact happens, as MNE events; empty where the answer is no.
+        MNE events at the artifacts; empty if the answer is no.
     removal : Removal
-        Which part of the component is the artifact: ``removal.how`` is ``"events"`` or
-        ``"band"`` (above ``removal.l_freq`` hertz); ``removal.advice`` names a better cure,
-        where there is one.
+        The part of the component that is the artifact: ``removal.how`` is ``"events"`` or
+        ``"band"`` (above ``removal.l_freq`` hertz); ``removal.advice`` names a better remedy,
+        if there is one.
     """
 
     component: int
@@ -65,15 +65,15 @@ class ArtifactScores:
     Attributes
     ----------
     kinds : tuple of str
-        The kinds that were looked for.
+        The kinds that were searched for.
     rows : tuple of ArtifactRow
         One for each component and kind, the most probable first.
     labels : tuple of str
-        The word of mne-icalabel for each component: ``"eye blink"``, ``"heart beat"``,
-        ``"muscle artifact"``, ``"channel noise"``, ``"line noise"``, ``"brain"`` where no
-        artifact is likely and spectrum and map are such as a brain's, else ``"other"``.
+        The label of mne-icalabel for each component: ``"eye blink"``, ``"heart beat"``,
+        ``"muscle artifact"``, ``"channel noise"``, ``"line noise"``, ``"brain"`` if no artifact
+        is likely and spectrum and topography fit brain activity, else ``"other"``.
     geometry : str
-        Where the shape of the head came from: ``"positions"``, ``"names"`` or ``"none"``.
+        The source of electrode positions: ``"positions"``, ``"names"`` or ``"none"``.
     """
 
     kinds: tuple[str, ...]
@@ -103,7 +103,7 @@ class ArtifactScores:
         }
 
     def row(self, component: int, kind: str) -> ArtifactRow:
-        """Return what is known about one component and one kind.
+        """Return the evidence for one kind in one component.
 
         Parameters
         ----------
@@ -125,8 +125,7 @@ class ArtifactScores:
         Returns
         -------
         rows : list of dict
-            One per component and kind, the most probable first. Figures that are not known are
-            None.
+            One per component and kind, the most probable first. Unknown figures are None.
         """
         return [
             {
@@ -144,12 +143,12 @@ class ArtifactScores:
         ]
 
     def stored(self) -> dict[str, Any]:
-        """Return all there is as numbers, words and lists, to be read again.
+        """Return the scores as plain content for a file.
 
         Returns
         -------
         content : dict
-            The samples of the events are those of the rows.
+            Numbers, strings and lists, without events.
         """
         return {
             "kinds": list(self.kinds),
@@ -175,7 +174,7 @@ class ArtifactScores:
         Returns
         -------
         table : instance of pandas.DataFrame | list of dict
-            One row per component and kind. A list where pandas is not installed.
+            One row per component and kind. A list if pandas is not installed.
         """
         try:
             import pandas as pd
@@ -184,7 +183,7 @@ class ArtifactScores:
         return pd.DataFrame(self.to_dict())
 
     def _cells(self) -> list[list[str]]:
-        """Return a heading, and the cells of the rows that are not a plain no."""
+        """Return a heading, and the cells of the rows whose answer is not no."""
         cells = [["component", "kind", "probability", "answer", "events", "removal", "reason"]]
         for row in self.rows:
             if row.answer != "no":
@@ -229,14 +228,14 @@ def _plain(value: float) -> float | None:
 def restored(
     content: Mapping[str, Any], events: Mapping[tuple[int, str], NDArray[np.int64]]
 ) -> ArtifactScores:
-    """Return the scores that were stored, with the events of some components and kinds.
+    """Return saved scores, with the events of some components and kinds.
 
     Parameters
     ----------
     content : dict
         What `ArtifactScores.stored` returned.
     events : dict
-        MNE events by component and kind; those that are not in it have none.
+        MNE events by component and kind; all others have none.
     """
     none = np.zeros((0, 3), np.int64)
     rows = tuple(

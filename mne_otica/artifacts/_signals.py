@@ -10,12 +10,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import mne
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import binary_dilation
 from scipy.signal import butter, sosfiltfilt
 
 from mne_otica._checks import _validate_flag, _validate_type, warn
@@ -36,7 +35,28 @@ _CHUNK = 2**22  # values read at a time
 _EPOCH_EDGE = 0.05  # s at either end of an epoch that are not looked at
 _REACH = 0.2  # s on either side of a large deflection that belong to it
 _ROUNDS = 4  # of setting deflections aside
+_ENOUGH = 100  # samples of a stretch that tell the order of its size
 _LEAST_BETWEEN = 0.2  # share of the samples that have to be left between them
+
+
+class Moments(NamedTuple):
+    """Standard deviation, skewness and excess kurtosis of signals; NaN of what is constant."""
+
+    deviation: NDArray[np.float64]
+    skewness: NDArray[np.float64]
+    kurtosis: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, signals: NDArray[np.float64]) -> Moments:
+        """Return those of each row, one by one: SciPy takes many times as long."""
+        sums = np.zeros((3, len(signals)))
+        for k, row in enumerate(signals):
+            x = row - row.mean()
+            squares = x * x
+            sums[:, k] = squares.sum(), squares @ x, squares @ squares
+        second, third, fourth = sums / max(signals.shape[1], 1)
+        with np.errstate(invalid="ignore"):
+            return cls(np.sqrt(second), third / second**1.5, fourth / second**2 - 3)
 
 
 @dataclass(frozen=True)
@@ -60,6 +80,11 @@ class Prepared:
         return self.good.sum() / self.sfreq
 
     @cached_property
+    def all_good(self) -> bool:
+        """Whether there is no bad span."""
+        return bool(self.good.all())
+
+    @cached_property
     def n_bad(self) -> NDArray[np.int64]:
         """How many samples in bad spans there are up to each sample."""
         return np.cumsum(~self.good)
@@ -67,21 +92,41 @@ class Prepared:
     @cached_property
     def noise(self) -> NDArray[np.float64]:
         """The robust standard deviation of each signal in the band."""
-        return np.array([robust_scale(row[self.good]) for row in self.band])
+        return np.array([robust_scale(row) for row in self.outside_bad(self.band)])
 
     @cached_property
     def background(self) -> NDArray[np.float64]:
         """The same between the large deflections of each signal."""
-        return np.array([background_scale(row, self.good, self.sfreq) for row in self.band])
+        pairs = zip(self.band, self.noise, strict=True)
+        return np.array([background_scale(x, self.good, self.sfreq, noise) for x, noise in pairs])
+
+    @cached_property
+    def deviations(self) -> NDArray[np.float64]:
+        """The standard deviation of each signal that is only smoothed."""
+        return np.array([row.std() for row in self.outside_bad(self.slow)])
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Those of each signal in the band."""
+        return Moments.of(self.outside_bad(self.band))
+
+    def outside_bad(self, signals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the samples outside bad spans, without a copy where there is no such span."""
+        return signals if self.all_good else signals[..., self.good]
 
     def middle(self, members: Sequence[int]) -> Prepared:
         """Return the median of some signals, as one signal."""
-        signals = (self.band, self.slow, self.wide)
-        one = (np.median(x[members], axis=0, keepdims=True) for x in signals)
+        some = self.pick(members)
+        if len(members) == 1:
+            return some
+        signals = (some.band, some.slow, some.wide)
+        one = (np.median(x, axis=0, keepdims=True) for x in signals)
         return Prepared(*one, self.good, self.sfreq, self.step)
 
     def pick(self, rows: Sequence[int]) -> Prepared:
         """Return some of the signals."""
+        if list(rows) == list(range(len(self.band))):
+            return self
         some = (x[rows] for x in (self.band, self.slow, self.wide))
         return Prepared(*some, self.good, self.sfreq, self.step)
 
@@ -125,7 +170,10 @@ def _averaged(signals: NDArray[np.float64], step: int) -> NDArray[np.float64]:
     """Return the means of neighbours: a filter whose zeros fall on what would alias to 0 Hz."""
     n_out = signals.shape[1] // step
     with np.errstate(invalid="ignore"):  # what is not finite is found afterwards
-        return signals[:, : n_out * step].reshape(len(signals), n_out, step).mean(axis=2)
+        # Over so few values a product is several times as fast as a mean.
+        return signals[:, : n_out * step].reshape(len(signals), n_out, step) @ np.full(
+            step, 1 / step
+        )
 
 
 def _any(bad: NDArray[np.bool_], step: int) -> NDArray[np.bool_]:
@@ -165,23 +213,28 @@ def filtered(
 
 def robust_scale(x: NDArray[np.float64]) -> float:
     """Return the standard deviation that the quiet part of a signal suggests."""
-    return 1.4826 * np.median(np.abs(x - np.median(x))) if x.size else 0.0
+    if not x.size:
+        return 0.0
+    away = x - np.median(x)
+    return 1.4826 * np.median(np.abs(away, out=away), overwrite_input=True)
 
 
-def background_scale(x: NDArray[np.float64], good: NDArray[np.bool_], sfreq: float) -> float:
+def background_scale(
+    x: NDArray[np.float64], good: NDArray[np.bool_], sfreq: float, scale: float
+) -> float:
     """Return the robust standard deviation of a signal between its large deflections.
 
     Where someone blinks once a second, nearly every sample is part of a blink or of its
     undershoot, and the median deviation of all samples is that of the blinks. So the
     deflections are set aside and the scale is measured again near them: at rest between
-    blinks, but among the slow waves of sleep, which come in trains.
+    blinks, but among the slow waves of sleep, which come in trains. ``scale`` is that of all
+    good samples.
     """
-    scale = robust_scale(x[good])
     reach = int(_REACH * sfreq)
+    size = np.abs(x)
     for _ in range(_ROUNDS if scale > 0 else 0):
-        large = good & (np.abs(x) > LARGE * scale)
-        between = good & binary_dilation(large, iterations=5 * reach)
-        between &= ~binary_dilation(large, iterations=reach)
+        large = good & (size > LARGE * scale)
+        between = good & near(large, 5 * reach) & ~near(large, reach)
         if between.sum() < _LEAST_BETWEEN * good.sum():
             break
         rest = robust_scale(x[between])
@@ -189,6 +242,23 @@ def background_scale(x: NDArray[np.float64], good: NDArray[np.bool_], sfreq: flo
             break
         scale = rest
     return scale
+
+
+def near(chosen: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
+    """Tell which samples have a chosen one within reach; a dilation, but at one cost for all."""
+    n_chosen = np.cumsum(np.pad(chosen, (reach + 1, reach)))
+    return n_chosen[2 * reach + 1 :] > n_chosen[: -2 * reach - 1]
+
+
+def windows_around(
+    x: NDArray[np.float64], peaks: NDArray[np.intp], half: float, sfreq: float
+) -> NDArray[np.float64]:
+    """Return the windows of some seconds on either side of the peaks that lie inside the signal."""
+    n = int(round(half * sfreq))
+    inside = peaks[(peaks >= n) & (peaks < x.size - n)]
+    if not len(inside):
+        return np.zeros((0, 2 * n + 1))
+    return np.lib.stride_tricks.sliding_window_view(x, 2 * n + 1)[inside - n]
 
 
 @dataclass(frozen=True)
@@ -227,6 +297,8 @@ class Signals:
 
     def pick(self, names: Sequence[str]) -> Signals:
         """Return some of the signals."""
+        if list(names) == self.names:
+            return self
         rows = [self.names.index(name) for name in names]
         spectra = self.spectra.pick(rows)
         return Signals(self.prepared.pick(rows), list(names), spectra, self.plausible_volts)
@@ -305,6 +377,7 @@ def _check_volts(eeg: NDArray[np.float64]) -> bool:
         return True
     n = max(1, eeg.shape[1] // 64)
     blocks = eeg[:, : eeg.shape[1] // n * n].reshape(len(eeg), -1, n)
+    blocks = blocks[:, :, :: max(1, n // _ENOUGH)]
     blocks = np.abs(blocks - np.median(blocks, axis=2, keepdims=True))
     size = float(np.median(np.median(blocks, axis=(1, 2))))
     if size == 0 or PLAUSIBLE_VOLTS[0] < size < PLAUSIBLE_VOLTS[1]:

@@ -96,7 +96,7 @@ class Tiles:
 
 
 def usable_top(spectra: Spectra) -> float:
-    """Return the frequency up to which the channels were recorded: filters cut the rest off."""
+    """Return the highest frequency that was not removed by a low-pass filter."""
     freqs = spectra.freqs
     if not len(freqs) or not spectra.coefficients.size:
         return np.nan

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter1d, uniform_filter1d
 
-from mne_otica.artifacts._signals import LARGE, Prepared, background_scale
+from mne_otica.artifacts._signals import LARGE, Prepared, background_scale, robust_scale
 
 _GAP = 0.03  # s on either side of a step that belong to it
 _LEVEL = 0.13  # s that the level before and after it is taken from
@@ -44,40 +44,24 @@ def steps(prepared: Prepared) -> list[Steps]:
     """Return the steps of each signal."""
     sfreq = prepared.sfreq
     levels = uniform_filter1d(prepared.slow, max(1, int(_LEVEL * sfreq)), axis=1, mode="nearest")
-    changes, later = (
-        _change(levels, max(1, int((gap + _LEVEL / 2) * sfreq))) for gap in (_GAP, _LATER)
-    )
-    lopsided = np.abs(_skewness(prepared.band[:, prepared.good]))
-    return [
-        _describe(prepared, k, changes[k], later[k], float(lopsided[k]))
-        for k in range(len(changes))
-    ]
+    return [_describe(prepared, k, level) for k, level in enumerate(levels)]
 
 
-def _change(levels: NDArray[np.float64], away: int) -> NDArray[np.float64]:
-    """Return the level after each sample minus that before it."""
-    padded = np.pad(levels, ((0, 0), (away, away)), mode="edge")
-    return padded[:, 2 * away :] - padded[:, : -2 * away]
+def _change(
+    level: NDArray[np.float64], at: NDArray[np.intp], gap: float, sfreq: float
+) -> NDArray[np.float64]:
+    """Return the level some time after each of these samples minus that before it."""
+    away = max(1, int((gap + _LEVEL / 2) * sfreq))
+    return level[np.minimum(at + away, level.size - 1)] - level[np.maximum(at - away, 0)]
 
 
-def _skewness(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the skewness of each row; SciPy takes twenty times as long."""
-    x = x - x.mean(axis=1, keepdims=True)
-    squares, cubes = np.einsum("ij,ij->i", x, x), np.einsum("ij,ij,ij->i", x, x, x)
-    with np.errstate(invalid="ignore"):  # of what is constant
-        return np.sqrt(x.shape[1]) * cubes / squares**1.5
-
-
-def _describe(
-    prepared: Prepared,
-    index: int,
-    change: NDArray[np.float64],
-    later: NDArray[np.float64],
-    lopsided: float,
-) -> Steps:
+def _describe(prepared: Prepared, index: int, level: NDArray[np.float64]) -> Steps:
     good, sfreq = prepared.good, prepared.sfreq
+    lopsided = abs(float(prepared.moments.skewness[index]))
+    change = _change(level, np.arange(level.size), _GAP, sfreq)
     # A change of levels is smooth: some of its samples tell its scale.
-    scale = background_scale(change[::_SOME], good[::_SOME], sfreq / _SOME)
+    some, usable = change[::_SOME], good[::_SOME]
+    scale = background_scale(some, usable, sfreq / _SOME, robust_scale(some[usable]))
     if not scale > 0:
         return Steps(np.array([], dtype=int))
     size = np.abs(change)
@@ -92,7 +76,7 @@ def _describe(
         height=float(np.median(size[peaks]) / scale),
         size=float(np.median(size[peaks])),
         rate=60 * len(peaks) / max(prepared.duration, 1e-9),
-        held=float(np.median(later[peaks] / change[peaks])),
+        held=float(np.median(_change(level, peaks, _LATER, sfreq) / change[peaks])),
         balance=min(n_up, len(peaks) - n_up) / max(n_up, len(peaks) - n_up),
         lopsided=lopsided,
         spike=_spike(prepared.wide[index], peaks, sfreq),

@@ -1,4 +1,4 @@
-"""What the search for blinks returns and shows."""
+"""The results of the search for blinks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BlinkCandidate:
-    """One row of the table: a component, its figures, and what became of it.
+    """One row of the table: a component, its figures, and the decision.
 
     Attributes
     ----------
@@ -35,25 +35,25 @@ class BlinkCandidate:
     height : float
         Median height in robust standard deviations.
     amplitude : float
-        Median height in volts at the channel that sees them best.
+        Median height in volts at the channel where it is largest.
     consistency : float
         Median correlation of each event with the median event.
     rebound : float
         Largest deflection of the other sign around the median event, relative to it.
     frontality : float
-        Correlation of the map with that of two eyes; NaN without positions or names.
+        Correlation of the topography with that of a blink; NaN without positions or names.
     focality : float
-        Share of the map that is one channel's alone.
+        Share of the topography that is limited to one channel.
     eog_correlation : float
-        Absolute correlation with the EOG channel; NaN where there is none.
+        Absolute correlation with the EOG channel; NaN without one.
     score : float
-        From 0 to 1, all the evidence together.
+        The combined evidence, from 0 to 1.
     decision : str
         ``"blink"``, ``"unsure"`` or ``"no"``.
     reason : str
-        Why, in words.
+        The reason as text.
     figures : dict
-        All figures that the score rests on, by name.
+        All figures used for the score, by name.
     """
 
     component: int
@@ -100,8 +100,8 @@ class BlinkCandidate:
 class BlinkScores:
     """The evidence for each component, and the verdict on the recording.
 
-    It stands for an array of one score per component, so it can be used wherever the
-    scores of :meth:`mne.preprocessing.ICA.find_bads_eog` can.
+    It converts to an array of one score per component, so it can be used like the scores of
+    :meth:`mne.preprocessing.ICA.find_bads_eog`.
 
     Attributes
     ----------
@@ -113,9 +113,9 @@ class BlinkScores:
     rows : tuple of BlinkCandidate
         The candidates, best first.
     geometry : str
-        Where the shape of the head came from: ``"positions"``, ``"names"`` or ``"none"``.
+        The source of electrode positions: ``"positions"``, ``"names"`` or ``"none"``.
     strategy : str
-        The rule that decided.
+        The strategy that was used.
     """
 
     verdict: str
@@ -142,7 +142,7 @@ class BlinkScores:
         Returns
         -------
         rows : list of dict
-            One per candidate, best first; figures that are not known are None.
+            One per candidate, best first; unknown figures are None.
         """
         return [
             {
@@ -158,7 +158,7 @@ class BlinkScores:
         Returns
         -------
         table : instance of pandas.DataFrame | list of dict
-            One row per candidate, best first. A list where pandas is not installed.
+            One row per candidate, best first. A list if pandas is not installed.
         """
         try:
             import pandas as pd
@@ -215,17 +215,17 @@ class BlinkScores:
 
 @dataclass(frozen=True, eq=False)
 class BlinkTimes:
-    """Blink times and where they came from.
+    """Blink times and their source.
 
     Attributes
     ----------
     events : ndarray, shape (n_blinks, 3)
         MNE events at the peaks of the blinks.
     source : str
-        ``"eog"``, ``"frontal"``, ``"component"``, ``"channel"`` (any channel, where neither
+        ``"eog"``, ``"frontal"``, ``"component"``, ``"channel"`` (any channel, if neither
         positions nor names tell which are frontal) or ``"none"`` without blinks.
     channels : list of str
-        The channels or the component that gave the times.
+        The channels or the component that the times come from.
     polarity : int
         Sign of the blinks there, 1 or -1.
     score : float

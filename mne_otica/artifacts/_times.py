@@ -1,4 +1,4 @@
-"""Blink times from channels: which to look at, and which of their events are blinks."""
+"""Blink times from channels: which channels to use, and which of their events are blinks."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from mne_otica.artifacts._signals import LARGE, Prepared, Signals, eog_names
 if TYPE_CHECKING:
     from mne import Info
 
-_CLEARLY = 5.0  # standard errors of an average that is not noise
+_CLEARLY = 5.0  # standard errors above which an average is not noise
 
 
 class Times(NamedTuple):
-    """Peaks at the low rate, where they were seen, and how sure it is that they are blinks."""
+    """Peaks at the low rate, the channels they come from, and the evidence for blinks."""
 
     score: float
     names: list[str]
@@ -33,7 +33,7 @@ class Times(NamedTuple):
 def blink_sources(
     info: Info, signals: Signals, ch_name: str | Sequence[str] | None
 ) -> dict[str, list[list[int]]]:
-    """Return the sources to try in turn: a name, and groups of signals to look at."""
+    """Return the sources to try in turn: a name, and groups of signals."""
     names = signals.names
     if ch_name is not None:
         return {"channel": [[k] for k in range(len(names))]}
@@ -45,7 +45,7 @@ def blink_sources(
     expected, _ = eye_map(info, [names[k] for k in eeg])
     frontal = [eeg[k] for k in frontal_channels(expected)]
     if frontal:
-        # The middle of them all is immune to one bad electrode; each alone is the fallback.
+        # The median of all is robust to one bad electrode; single channels are the fallback.
         sources["frontal"] = [frontal, *[[k] for k in frontal if len(frontal) > 1]]
     elif eeg and not np.isfinite(expected).any():
         sources["channel"] = [[k] for k in eeg]
@@ -53,7 +53,7 @@ def blink_sources(
 
 
 def best_group(info: Info, signals: Signals, groups: list[list[int]]) -> Times:
-    """Return the times of the group that shows blinks best."""
+    """Return the times of the group with the best evidence for blinks."""
     prepared = signals.prepared
     expected, _ = eye_map(info, signals.names)
     if not has_front(expected):
@@ -69,7 +69,7 @@ def best_group(info: Info, signals: Signals, groups: list[list[int]]) -> Times:
 
 
 def with_one_map(signals: Signals, peaks: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the peaks at which the channels show the map of most of them."""
+    """Return the peaks that share the topography of most of them."""
     if len(signals.names) < 4 or len(peaks) < 3:
         return peaks
     prepared = signals.prepared
@@ -81,8 +81,8 @@ def with_confirmed(
 ) -> NDArray[np.float64]:
     """Return the peaks of channels, and candidates of a component that these channels confirm.
 
-    Small blinks do not stand out of a channel one by one, but their average does: where that of
-    the candidates is clearly there, all of them are confirmed.
+    Small blinks may be visible in a channel only on average: if the average of the candidates
+    is significant, all of them are confirmed.
     """
     one = signals.prepared.middle([signals.names.index(name) for name in found.names])
     apart = ev.REFRACTORY * one.sfreq
@@ -103,7 +103,7 @@ def _events(
     found = ev.evidence(one, 0)
     maps = event_maps(signals.prepared, found.peaks)
     if found.n_events and len(maps) >= 4:
-        # A blink has the map of the other blinks; a pop or a movement has its own.
+        # A blink has the topography of the other blinks; a pop or a movement does not.
         keep = same_map(maps, scales)
         whole = np.round(found.peaks[keep]).astype(int)
         found = ev.describe(one, 0, whole, found.polarity)
@@ -116,6 +116,6 @@ def _events(
         figures["amplitude"] = found.height * found.scale
     if len(one_map) >= 4:
         figures["frontality"] = upright(frontality(one_map, expected))
-        # A noisy channel is large at any time; what counts is how far it leaves its noise.
+        # A noisy channel is large at all times, so deflections are measured relative to the noise.
         figures["focality"] = focality(one_map[scales > 0] / scales[scales > 0])
     return probability(weigh(KIND.name, figures)), found

@@ -1,4 +1,4 @@
-"""Take out the artifact, not the component that holds it."""
+"""Removal of the artifact from a component, instead of the whole component."""
 
 from __future__ import annotations
 
@@ -60,66 +60,68 @@ def remove_artifacts(
     reject_by_annotation: bool = True,
     verbose: bool | str | int | None = None,
 ) -> BaseRaw | BaseEpochs:
-    """Take the artifacts out of a recording, and leave the brain's part of their components.
+    """Remove artifacts from a recording, but keep the brain activity in their components.
 
     Parameters
     ----------
     inst : instance of Raw | instance of Epochs
-        The recording, with the channels that the ICA was fitted on. It may be the
-        unfiltered one. It is not changed.
+        The recording, with the channels that the ICA was fitted on, filtered or not. It is not
+        changed.
     ica : instance of ICA
         Any fitted :class:`mne.preprocessing.ICA`.
     kind : str
-        The kind of the artifacts: ``"blink"``, ``"eye movement"``, ``"heartbeat"``,
-        ``"muscle"`` or ``"electrode"``. Pops of an electrode go by their events; if it
-        crackles, drifts or hums, all of the component does.
+        The kind of artifact: ``"blink"``, ``"eye movement"``, ``"heartbeat"``,
+        ``"muscle"`` or ``"electrode"``. Pops of an electrode are removed by their events; if it
+        also crackles, drifts or hums, the whole component is removed.
     events : array-like, shape (n_events, 3) | None
-        When the artifacts are: MNE events, counted as in ``inst``. More blinks and beats are
-        looked for in the components; muscle needs none. None takes the blinks that
-        :func:`mne_otica.find_blink_events` finds; where these are too few to learn from, and
-        in epochs, the large deflections of the first component. For the other kinds None
-        takes the events that the components show.
+        MNE events at the artifacts, counted as in ``inst``. More blinks and beats are
+        searched for in the components; muscle needs no events. None uses the blinks found by
+        :func:`mne_otica.find_blink_events`; if these are too few to estimate a blink from, and
+        in epochs, the large deflections of the first component. For the other kinds, None
+        uses the events found in the components.
     removal : "events" | "component"
-        ``"events"`` takes out the part of the components that belongs to the events;
-        ``"component"`` takes out the whole components, as :meth:`mne.preprocessing.ICA.apply`
+        ``"events"`` removes the part of the components that belongs to the events;
+        ``"component"`` removes whole components, as :meth:`mne.preprocessing.ICA.apply`
         does.
     exclude : sequence of int | None
-        The components that hold the artifacts; None takes ``ica.exclude``. Without any, the
-        copy is the recording.
+        The components that hold the artifacts; None uses ``ica.exclude``. If it is empty, nothing
+        is removed.
     %(reject_spans)s
-        Events in such spans are left in.
+        Events in these spans are not removed.
     %(verbose)s
 
     Returns
     -------
     cleaned : instance of Raw | instance of Epochs
-        A copy. Outside the windows round the events every sample is the one that was recorded,
-        and the rank is kept.
+        A copy. Samples outside the windows around events are unchanged, and the rank is kept.
 
     See Also
     --------
-    clean_raw : Fit the ICA and find its components as well.
-    mne.preprocessing.ICA.apply : Take out whole components.
+    clean_raw : Fit the ICA and find the components, too.
+    mne.preprocessing.ICA.apply : Remove whole components.
 
     Notes
     -----
-    Each component is the sum of the artifact, which is there near its events only, and of the
-    rest. What the artifact looks like is learnt from the events, what the rest is like from
-    the quiet stretches; the best linear estimate of the artifact, times the map of the
-    component, is what goes. Windows reach from 0.5 s before an event to 0.7 s after it; where
-    ``inst.info["highpass"]`` tells of a filter that draws events out, as far as its response.
+    A blink component is modelled as the sum of the artifact, which is non-zero only around its
+    events, and the rest. Mean and covariance of the artifact are estimated from the events, the
+    autocovariance of the rest from the quiet stretches. The best linear estimate of the artifact,
+    times the topography of the component, is subtracted. Windows reach from 0.5 s before an
+    event to 0.7 s after it; if ``inst.info["highpass"]`` names a filter that prolongs events,
+    they are extended by its impulse response.
 
-    Where the eyes never rest, nearly all of a component is theirs, and all of it goes.
+    If the eyes hardly ever rest, nearly all of the component is an artifact, and all of it is
+    removed.
 
-    Heartbeats are all alike: the beat that explains all of them best goes, at each beat as high
-    as it is there. Eyes that move jump and stay, and so does what is taken out of their
-    components; electrodes that pop jump and creep back. Of muscle goes what lies above 15 Hz
-    beyond the spectrum that a brain would have there, rhythms left aside, and below 15 Hz as much
-    as a muscle of that strength has there.
+    Heartbeats are nearly identical: the template that best explains all of them is removed, scaled
+    at each beat. The artifact of eye movements is a step at each event, that of electrode pops a
+    jump that decays. Muscle activity above 15 Hz is what exceeds the spectrum expected of
+    brain activity, without rhythms; below 15 Hz as much is removed as a muscle of that strength
+    has there.
 
-    What goes is that part times the map of the component. Where the channels clearly show less of
-    the artifact along that map, less goes; where they show less than half, or none beyond doubt,
-    nothing of the component does. Blinks are not asked: channels have told when they are.
+    For all kinds except blinks, whose times come from the channels, the estimate is checked: if the
+    channels show clearly less of the artifact along the topography of the component,
+    accordingly less is removed; if they show less than half of it, or not significantly any,
+    nothing is removed from the component.
     """
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
     _validate_type(ica, mne.preprocessing.ICA, "ica", "an ICA instance")
@@ -129,7 +131,7 @@ def remove_artifacts(
     _validate_flag(reject_by_annotation, "reject_by_annotation")
     check_ica(ica, inst)
     if isinstance(inst, mne.BaseEpochs) and not inst.preload:
-        inst = inst.copy().load_data(verbose="error")  # which are bad is not known before
+        inst = inst.copy().load_data(verbose="error")  # drops bad epochs
     exclude = _check_exclude(ica, exclude)
     if removal == "component":
         return _without(inst, ica, exclude)
@@ -149,9 +151,9 @@ def estimate(
     reject: bool,
     kind: str = "blink",
 ) -> Estimate:
-    """Estimate the artifact's part of the excluded components of a recording.
+    """Estimate the artifact in the excluded components of a recording.
 
-    The courses of epochs are put side by side, with gaps between them.
+    The time courses of epochs are put side by side, with gaps between them.
     """
     layout = Layout.of(inst)
     courses, bad = layout.read(inst, ica, exclude, reject)
@@ -179,7 +181,7 @@ def estimate(
 def subtract(
     inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], estimated: Estimate
 ) -> BaseRaw | BaseEpochs:
-    """Return a copy of a recording without the artifact's part."""
+    """Return a copy of a recording without the artifact."""
     with quiet():
         cleaned = inst.copy().load_data()
     maps = maps_in_volts(ica)[:, list(exclude)]
@@ -203,7 +205,7 @@ def _without(inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int]) -> Ba
         before = inst.copy().load_data()
         cleaned = ica.apply(before.copy())
     picks = [inst.ch_names.index(name) for name in ica.ch_names]
-    # One channel that is no number would make all of them none.
+    # One NaN in a channel would become NaN in all of them.
     broken = ~np.isfinite(before._data[..., picks, :].sum(axis=-2, keepdims=True))
     if broken.any():
         kept = np.where(broken, before._data[..., picks, :], cleaned._data[..., picks, :])
@@ -212,7 +214,7 @@ def _without(inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int]) -> Ba
 
 
 def _check_exclude(ica: ICA, exclude: Sequence[int] | None) -> list[int]:
-    """Return the components to clean, or refuse those that there are not."""
+    """Return the components to clean; raise if any does not exist."""
     chosen = [int(k) for k in (ica.exclude if exclude is None else exclude)]
     wrong = [k for k in chosen if not 0 <= k < ica.n_components_]
     if wrong:

@@ -1,10 +1,10 @@
-"""The part of a course that is a muscle's, by frequency and moment by moment. Arrays only.
+"""The muscle activity in a time course, by frequency and over time. Arrays only.
 
-The spectrum of the brain's share falls: its course below a frequency, continued as a power law, is
-what stays above it, and so do its rhythms. What is beyond goes, as the muscle tightens and rests.
-Below that frequency a muscle has little and the brain has much. There the muscle's share is not
-seen, but follows from how strong it is above: hardly anything of a weak muscle, and more of one
-that is far stronger than the brain.
+The spectrum of brain activity falls with frequency. Above a given frequency it is taken to be the
+power law that continues the spectrum below; this part and rhythms are kept. What exceeds them is
+muscle activity, estimated over time since muscles tense and relax. Below that frequency muscle
+activity is weak and masked by the brain, so it is inferred from its strength above: hardly anything
+for a weak muscle, and more for one that is much stronger than the brain.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from scipy.signal.windows import hann
 
 from mne_otica.removal._model import Array, Mask, bridged
 
-_WINDOW = 0.5  # s of the stretches that spectra are taken of
-_BELOW = 4.0  # Hz, from where on the spectrum below the band is looked at
-_ALPHA = (7.5, 13.5)  # Hz that a rhythm may fill
-_FALL = (1.0, 2.0)  # exponents of the fall of a brain's spectrum, at least and at most
-_EDGE = 3.0  # Hz over which what is seen takes over from what follows
-_SMOOTH = (9.0, 3)  # Hz and stretches that the power of the moment is averaged over
-_NEXT = 10.0  # Hz above the edge, in which it is seen how strong the muscle is
-_BROAD, _PEAK = 17.0, 2.0  # Hz round a peak, and how many times their median it is at least
-_FURTHER = 20.0  # Hz above the edge, up to where a muscle is at most frequencies
-_STRONGER = 2.0  # times a brain's power: what is less at most frequencies there is no muscle
-_FEWER = 18.0  # Hz, below which a muscle has less and less: with the fourth power
+_WINDOW = 0.5  # s, length of the windows for spectra
+_BELOW = 4.0  # Hz, from where the spectrum below the band is used
+_ALPHA = (7.5, 13.5)  # Hz, left out of the fit as they may hold a rhythm
+_FALL = (1.0, 2.0)  # smallest and largest exponent of the brain's power law
+_EDGE = 3.0  # Hz, width of the transition from the inferred to the measured part
+_SMOOTH = (9.0, 3)  # Hz and windows over which the momentary power is averaged
+_NEXT = 10.0  # Hz above the edge, where the strength of the muscle is measured
+_BROAD, _PEAK = 17.0, 2.0  # Hz around a peak, and its least ratio to their median
+_FURTHER = 20.0  # Hz above the edge, up to which a muscle has power at most frequencies
+_STRONGER = 2.0  # times the brain's power: if less at most frequencies, there is no muscle
+_FEWER = 18.0  # Hz, below which the power of a muscle falls with the fourth power
 
 
 def band_part(course: Array, sfreq: float, l_freq: float, bad: Mask) -> Array:
-    """Return the muscle's part: what is seen of it above ``l_freq``, and what follows below."""
+    """Return the muscle activity: measured above ``l_freq``, and inferred below."""
     length = max(8, round(_WINDOW * sfreq))
     if not course.any() or len(course) < 4 * length or l_freq + _EDGE >= sfreq / 2:
         return np.zeros_like(course)
@@ -50,7 +50,7 @@ def band_part(course: Array, sfreq: float, l_freq: float, bad: Mask) -> Array:
     now = uniform_filter(power, (width, _SMOOTH[1]), mode="nearest")
     seen = _share(np.maximum(now - brain, 0), now)
     muscle = _muscle(power, brain, freqs, l_freq)
-    # Rhythms below the band are the brain's, as is all that is more than the muscle would have.
+    # Below the band, rhythms and all power beyond that expected of the muscle are the brain's.
     more = typical[:, np.newaxis] - np.median(muscle, axis=1, keepdims=True)
     follows = _share(muscle, muscle + np.maximum(brain, more))
     above = np.clip((freqs - l_freq) / _EDGE, 0, 1)[:, np.newaxis]
@@ -76,9 +76,9 @@ def _brain(power: Array, freqs: Array, l_freq: float) -> Array:
 
 
 def _broad_share(power: Array, freqs: Array, l_freq: float) -> Array:
-    """Return the share of a spectrum that is in no peak: rhythms and hum have some, muscles none.
+    """Return the share of a spectrum outside peaks, which rhythms and line noise have, not muscle.
 
-    The spectrum is a mean over time, so that a rhythm may come and go.
+    The spectrum is a mean over time, so that intermittent rhythms count, too.
     """
     above = freqs >= l_freq - _EDGE
     width = max(1, round(_BROAD / (freqs[1] - freqs[0])))
@@ -90,7 +90,7 @@ def _broad_share(power: Array, freqs: Array, l_freq: float) -> Array:
 
 
 def _muscle(power: Array, brain: Array, freqs: Array, l_freq: float) -> Array:
-    """Return the spectrum of the muscle at each moment, as strong as it is seen to be."""
+    """Return the expected spectrum of a muscle of the measured strength, over time."""
     shape = (freqs**2 / (freqs**2 + _FEWER**2)) ** 2
     at = (freqs >= l_freq) & (freqs <= l_freq + _NEXT)
     level = uniform_filter1d(power[at].mean(axis=0), _SMOOTH[1], mode="nearest")

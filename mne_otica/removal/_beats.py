@@ -1,9 +1,8 @@
-"""Heartbeats in the course of a component. Arrays only: no MNE, no user input.
+"""Heartbeats in the time course of a component. Arrays only: no MNE, no user input.
 
-Every beat of a heart is nearly the same, and there are many of them: what they have in common is
-known far better than any one of them. So a component is the typical beat at each beat, scaled a
-little, and the rest. The typical beat is the one that explains all beats together best, so that
-beats may follow each other so quickly that one has not ended when the next begins.
+Heartbeats are nearly identical and numerous, so their common shape is known much better than any
+single beat. A component is modelled as a template at each beat, with a slightly varying scale, plus
+the rest. The template is the least-squares fit to all beats together, so that beats may overlap.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ from scipy.special import expit
 from mne_otica.removal._model import Array, Mask, Samples, bridged, whitening
 
 _LIMITS = (0.25, 0.55)  # s before and after the peak of a beat, from the P wave to the T wave
-_TAPER = 0.08  # s at either end in which the beat goes to zero
-_ROUNDS = 4  # of averaging, and of looking for each beat with the average
-_SHIFT = 0.04  # s by which a beat may be off
-_SMOOTH = 0.04  # s over which it is asked whether the average is more than noise
-_ODDS = {"given": 3.0, "found": -4.0}  # log odds of a beat beforehand
-_LEAST = 0.5  # of the typical beat: what is smaller is not looked for
-_FEWEST = 5  # beats, below which there is no average
-_APART = 0.6  # of the typical interval: no beat is nearer to another
-_ORDER = 12  # of the autoregression that the rest is taken for
-_LEAST_SD = 0.05  # by which heights vary at least
+_TAPER = 0.08  # s at either end in which the template goes to zero
+_ROUNDS = 4  # of fitting the template and matching it with each beat
+_SHIFT = 0.04  # s, largest error of the time of a beat
+_SMOOTH = 0.04  # s over which the template is tested against noise
+_ODDS = {"given": 3.0, "found": -4.0}  # prior log odds of a beat
+_LEAST = 0.5  # of the template: smaller beats are not searched for
+_FEWEST = 5  # beats needed for a template
+_APART = 0.6  # of the typical interval: the smallest distance of two beats
+_ORDER = 12  # of the autoregressive model of the rest
+_LEAST_SD = 0.05  # smallest standard deviation of the heights
 
 
 class _Beats:
-    """The beats so far: where they are, how high, how probable, and what they look like."""
+    """The current beats: times, heights, probabilities and template."""
 
     def __init__(self, x: Array, bad: Mask, rate: float, events: Samples) -> None:
         self.x, self.bad, self.rate, self.events = x, bad, rate, events
@@ -43,7 +42,7 @@ class _Beats:
         self.beat = np.zeros(len(self.lags))
 
     def part(self) -> Array:
-        """Return the sum of all beats, exactly zero where there is none."""
+        """Return the sum of all beats, exactly zero outside them."""
         part = np.zeros(len(self.x) + 2 * len(self.lags))
         for event, height in zip(self.events, self.heights * self.weights, strict=True):
             first = len(self.lags) + event + self.lags[0]
@@ -51,7 +50,7 @@ class _Beats:
         return part[len(self.lags) : -len(self.lags)]
 
     def learn(self) -> None:
-        """Learn the beat that explains all beats together best, where they overlap as well."""
+        """Fit the template to all beats together by least squares, also where they overlap."""
         n, length = len(self.x), len(self.lags)
         rest = self.x - self.part()
         self.white = whitening(rest, ~self.bad, self.rate, _ORDER)
@@ -72,7 +71,7 @@ class _Beats:
         return np.convolve(x, self.white)[: len(x)]
 
     def look(self, further: bool) -> None:
-        """Look for each beat, and for more of them, with the filter for the typical beat."""
+        """Locate each beat, and search for more of them, with the matched filter."""
         echo, reach = np.convolve(self.beat, self.white), max(1, round(_SHIFT * self.rate))
         size = echo @ echo
         alone = np.correlate(echo, echo, "full") / size
@@ -80,7 +79,7 @@ class _Beats:
         rest = np.pad(self._whitened(self.x - self.part()), len(echo))
         found = fftconvolve(rest, echo[::-1])[len(echo) - 1 :] / size
         found = found[len(echo) + self.lags[0] :][: len(self.x)]
-        # What is left near each beat, and the beat itself.
+        # The residual near each beat, plus the beat itself
         near = found[(self.events[:, np.newaxis] + around).clip(0, len(found) - 1)]
         near += np.outer(self.heights * self.weights, alone[len(echo) - 1 + around])
         best = np.argmax(near, axis=1)
@@ -99,7 +98,7 @@ class _Beats:
         self._weigh(found, heights[first], given[first], 2 * reach)
 
     def _weigh(self, found: Array, heights: Array, given: Mask, reach: int) -> None:
-        """Set heights, each as far from the typical one as the noise allows, and probabilities."""
+        """Set the heights, shrunk towards the typical one by the noise, and the probabilities."""
         away = ~self.bad
         for event in self.events:
             away[max(0, event - reach) : event + reach] = False
@@ -114,7 +113,7 @@ class _Beats:
         self.heights = 1 + spread / both * (heights - 1)
 
     def keep_significant(self) -> None:
-        """Take from the typical beat what is no more than its error."""
+        """Set the template to zero where it is not significant."""
         length = max(1, round(_SMOOTH * self.rate))
         power, error = (
             uniform_filter1d(x, length, mode="nearest") for x in (self.beat**2, self.error)
@@ -125,7 +124,7 @@ class _Beats:
 def beat_part(
     course: Array, rate: float, samples: Samples, bad: Mask
 ) -> tuple[Array, Samples, Array]:
-    """Return the beats' part of a course, where the beats are, and how probable each of them is."""
+    """Return the beats in a time course, their samples, and their probabilities."""
     none = np.zeros_like(course), np.zeros(0, np.int64), np.zeros(0)
     events = np.unique(samples[(samples >= 0) & (samples < len(course))])
     events = events[~bad[events]]

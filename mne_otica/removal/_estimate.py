@@ -1,4 +1,4 @@
-"""The artifact's part of components with events that come and go. Arrays only."""
+"""The artifact in components with transient events such as blinks. Arrays only."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from mne_otica.removal._model import Array, Component, Frame, Mask, Samples
 from mne_otica.removal._separation import State, estimate_given, quietness, separate
 
 RATE = 80.0  # Hz; the artifact is smooth, and estimated at about this rate
-_DRAWS_OUT = 0.4  # Hz; what a lower high-pass filter does to an event is drift
-_RESTLESS = 0.25  # quiet seconds' share of the power between events; below, all is the eye's
+_DRAWS_OUT = 0.4  # Hz; a lower high-pass filter only adds drift to an event
+_RESTLESS = 0.25  # power of the quiet seconds relative to all; below, the eyes never rest
 _SHAM_APART = 1.2  # s; about the length of a window
 _SAME = 0.1  # s; given events that are closer are one
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """The artifact's part of some components.
+    """The artifact in some components.
 
     Attributes
     ----------
     part : ndarray, shape (n_components, n_times)
-        What the artifact adds to each component; zero outside the windows.
+        The time course of the artifact in each component; zero outside the windows.
     events : ndarray, shape (n_events,)
-        The samples of the events that go: those given and those found.
+        The samples of the events that are removed: those given and those found.
     weights : ndarray, shape (n_events,)
-        How probable it is that each of them is one. Its part is scaled by it.
+        The probability of each event, by which its part is scaled.
     windows : ndarray, shape (n_windows, 2)
         First sample, and the sample after the last, of each stretch that may change.
     whole : bool
-        Whether nearly all of the components is the artifact's even between the events, so
-        that all of it goes.
+        Whether the components are nearly all artifact even between the events, so that all
+        of them is removed.
     model : object | None
-        What was learnt of the artifact, where that tells what other events would take out.
+        The model of the artifact, if it can tell what sham events would remove.
     shares : ndarray, shape (n_components,) | None
-        How much of the part of each component the channels show, see `shown`; what they do not
-        show is left in. None where this was not asked.
+        The share of the artifact in each component that the channels show, see `shown`; the rest
+        is not removed. None if this was not checked.
     """
 
     part: NDArray[np.float64]
@@ -56,14 +56,14 @@ class Estimate:
 
 
 class _Sham(Protocol):
-    """What knows which part would be taken out for events that are not there."""
+    """A model that can tell what sham events would remove."""
 
     def sham(self, samples: Samples) -> Array: ...
 
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    """What was learnt, and how it relates to the recording."""
+    """The fitted models of the components, and how they relate to the recording."""
 
     components: list[Component]
     scales: Array
@@ -71,7 +71,7 @@ class _Model:
     n_times: int
 
     def sham(self, samples: Samples) -> Array:
-        """Return the part that goes with what has been learnt from the true events."""
+        """Return the part removed for sham events by the model of the true events."""
         components = [copy.copy(component) for component in self.components]
         for component in components:
             component.part = component.part.copy()
@@ -87,7 +87,7 @@ def artifact_part(
     *,
     highpass: float = 0.0,
 ) -> Estimate:
-    """Estimate which part of the courses of components is the artifact's.
+    """Estimate the artifact in the time courses of components.
 
     Parameters
     ----------
@@ -96,17 +96,17 @@ def artifact_part(
     sfreq : float
         The sampling rate in hertz.
     samples : array-like, shape (n_events,)
-        Events that are known, as samples from 0. More are looked for.
+        Known events, as samples from 0. More are searched for.
     bad : array-like of bool, shape (n_times,) | None
-        Samples that say nothing.
+        Samples that must not be used.
     highpass : float
-        The corner of the high-pass filter that the recording has gone through, in hertz.
+        The corner frequency of the high-pass filter applied to the recording, in hertz.
 
     Returns
     -------
     estimate : instance of Estimate
-        The artifact's part, exactly zero outside the windows round its events. Without an
-        event there is none.
+        The artifact, exactly zero outside the windows around its events, and everywhere if there
+        are no events.
     """
     courses = np.atleast_2d(np.asarray(courses, dtype=np.float64))
     n_times = courses.shape[1]
@@ -133,14 +133,14 @@ def artifact_part(
 
 
 def high_pass_kernel(highpass: float, rate: float) -> Array | None:
-    """Return the filter that a recording has gone through, where it draws events out."""
+    """Return the high-pass filter of a recording, if it prolongs events."""
     if highpass < _DRAWS_OUT:
         return None
     return create_filter(None, rate, highpass, None, verbose="error")
 
 
 def sham_part(estimated: Estimate, samples: ArrayLike) -> NDArray[np.float64]:
-    """Return what the same procedure takes out when it is told of events that are not there.
+    """Return what the same procedure removes for sham events.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def sham_part(estimated: Estimate, samples: ArrayLike) -> NDArray[np.float64]:
     Returns
     -------
     part : ndarray, shape (n_components, n_times)
-        What goes on their account.
+        The part removed for them.
     """
     samples = np.asarray(samples, dtype=np.int64)
     if estimated.whole or estimated.model is None or not len(samples):
@@ -161,12 +161,12 @@ def sham_part(estimated: Estimate, samples: ArrayLike) -> NDArray[np.float64]:
 
 
 def sham_events(estimated: Estimate, sfreq: float, n_times: int) -> NDArray[np.int64]:
-    """Draw as many events as there are, where there is none.
+    """Draw as many sham events as there are true ones, away from these.
 
     Parameters
     ----------
     estimated : instance of Estimate
-        The true events, and the windows that they change.
+        The true events and their windows.
     sfreq : float
         The sampling rate in hertz.
     n_times : int
@@ -175,9 +175,9 @@ def sham_events(estimated: Estimate, sfreq: float, n_times: int) -> NDArray[np.i
     Returns
     -------
     samples : ndarray, shape (n_events,)
-        Samples from 0, at least as far from each other as a window is long; fewer where there
-        is not enough room, and half-way between the events where they follow each other so
-        quickly that there is next to none. The draw has a fixed seed.
+        Samples from 0, at least the length of a window apart; fewer if there is not enough room.
+        If the true events are too frequent for that, the midpoints between them. The seed is
+        fixed.
     """
     free = np.ones(n_times, bool)
     for start, stop in estimated.windows:
@@ -197,7 +197,7 @@ def sham_events(estimated: Estimate, sfreq: float, n_times: int) -> NDArray[np.i
 
 
 def _merge(samples: Samples, apart: int) -> Samples:
-    """Return the samples in order, without those that repeat another one."""
+    """Return the samples in order, without duplicates."""
     kept: list[int] = []
     for sample in np.sort(samples):
         if not kept or sample - kept[-1] > apart:
@@ -206,7 +206,7 @@ def _merge(samples: Samples, apart: int) -> Samples:
 
 
 def at_low_rate(courses: Array, bad: Mask, step: int) -> tuple[Array, Array]:
-    """Return the courses at a low rate and of about unit size, and their sizes."""
+    """Return the time courses at a low rate and of about unit scale, and their scales."""
     low = []
     at = np.flatnonzero(~bad)
     scales = np.zeros(len(courses))
@@ -223,17 +223,17 @@ def at_low_rate(courses: Array, bad: Mask, step: int) -> tuple[Array, Array]:
 
 
 def _at_full_rate(state: State, model: _Model, n_times: int) -> tuple[Array, Samples]:
-    """Return the sum of all parts at the rate of the recording, and the windows."""
+    """Return the sum of all events at the rate of the recording, and the windows."""
     frame, step = model.components[0].frame, model.step
     part, changed = np.zeros((len(model.components), n_times)), np.zeros(n_times, bool)
     coarse = np.arange(frame.length)
     fine = np.arange((frame.length - 1) * step + 1) / step
+    parts = model.scales[:, np.newaxis, np.newaxis] * state.parts
+    curves = CubicSpline(coarse, parts, axis=2, bc_type="clamped")(fine) if parts.size else parts
     for k, event in enumerate(state.events):
         first = (event + frame.start) * step
         begin, end = max(0, first), min(n_times, first + len(fine))
         changed[begin:end] = True
-        for row, own, scale in zip(part, state.parts[:, k], model.scales, strict=True):
-            curve = CubicSpline(coarse, scale * own, bc_type="clamped")(fine)
-            row[begin:end] += curve[begin - first : end - first]
+        part[:, begin:end] += curves[:, k, begin - first : end - first]
     edges = np.flatnonzero(np.diff(np.r_[False, changed, False].astype(int)))
     return part, edges.reshape(-1, 2)

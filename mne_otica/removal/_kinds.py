@@ -1,4 +1,4 @@
-"""The artifact's part of components, by the kind of the artifact. Arrays only."""
+"""The artifact in components, by the kind of artifact. Arrays only."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from mne_otica.removal._model import Array, Mask, Samples
 from mne_otica.removal._shown import shown
 from mne_otica.removal._steps import pop_part, step_part
 
-# Share of the variance of an eye movement's component that its steps leave. If it is more, the
-# eyes move otherwise: they follow something, and all of the component is theirs.
+# Share of the variance of an eye movement component that steps do not explain. If it is larger, the
+# eyes move in other ways, such as smooth pursuit, and the whole component is removed.
 _OTHERWISE = 0.5
-_CRACKLE = 0.05  # likewise of an electrode that pops: if it is more, it crackles, drifts or hums
-_MERE = 1 / 3  # of the power of beats, that beats which are not there may take out
-_DRIFT = 1.0  # Hz; what is slower is drift
+_CRACKLE = 0.05  # the same for an electrode that pops: if larger, it crackles, drifts or hums
+_MERE = 1 / 3  # of the power of beats, that sham beats may remove
+_DRIFT = 1.0  # Hz; slower signals are drift
 _SHARP_RATE = 250.0  # Hz; beats and pops are sharp, and estimated at about this rate
 
 
@@ -41,25 +41,25 @@ def kind_part(
     highpass: float = 0.0,
     others: Array | None = None,
 ) -> Estimate:
-    """Estimate which part of the courses of components is that of artifacts of one kind.
+    """Estimate the artifacts of one kind in the time courses of components.
 
     Parameters
     ----------
     removal : Removal
-        What the kind says of its part.
+        How this kind is removed.
     courses : ndarray, shape (n_components, n_times)
-        They are not changed.
+        The time courses. They are not changed.
     sfreq : float
         The sampling rate in hertz.
     samples : ndarray, shape (n_events,)
         The events, as samples from 0.
     bad : ndarray of bool, shape (n_times,)
-        Samples that say nothing.
+        Samples that must not be used.
     highpass : float
-        The corner of the high-pass filter that the recording has gone through, in hertz.
+        The corner frequency of the high-pass filter applied to the recording, in hertz.
     others : ndarray, shape (n_components, n_times) | None
-        What the other components add along the map of each, see `shown`. None takes the maps for
-        those of the artifact, as do blinks, which the channels have confirmed.
+        What the other components add along the topography of each, see `shown`. None skips this
+        check, as for blinks, whose times come from the channels.
     """
     if removal.shape == "bump" and removal.how == "events":
         return artifact_part(courses, sfreq, samples, bad, highpass=highpass)
@@ -79,7 +79,7 @@ def kind_part(
 
 @dataclass(frozen=True, eq=False)
 class _Again:
-    """The rest of courses, to do the same with it for events that are not there."""
+    """The time courses without the artifact, to repeat the procedure with sham events."""
 
     removal: Removal
     rest: Array
@@ -88,7 +88,7 @@ class _Again:
     highpass: float
 
     def sham(self, samples: Samples) -> Array:
-        """Return the part that goes when everything is learnt from these events anew."""
+        """Return the part removed if everything is estimated from these events."""
         again = _part_of(self.removal, self.rest, self.sfreq, samples, self.bad, self.highpass)
         return again.part
 
@@ -96,7 +96,7 @@ class _Again:
 def _part_of(
     removal: Removal, courses: Array, sfreq: float, samples: Samples, bad: Mask, highpass: float
 ) -> Estimate:
-    """Return the estimate as the components have it."""
+    """Return the estimate from the components alone."""
     if removal.how == "band":
         part = np.array([band_part(course, sfreq, removal.l_freq, bad) for course in courses])
         return _changed(part, np.zeros(0, np.int64))
@@ -111,7 +111,7 @@ def _part_of(
 
 
 def _unexplained(courses: Array, part: Array, bad: Mask) -> float:
-    """Return the share of the variance of courses that a part leaves."""
+    """Return the share of the variance of time courses that a part does not explain."""
     total = courses[:, ~bad].var(axis=1).sum()
     return float((courses - part)[:, ~bad].var(axis=1).sum() / max(total, np.finfo(float).tiny))
 
@@ -119,7 +119,7 @@ def _unexplained(courses: Array, part: Array, bad: Mask) -> float:
 def _steps(
     courses: Array, sfreq: float, samples: Samples, bad: Mask, highpass: float
 ) -> tuple[Array, Samples]:
-    """Return the part of steps, estimated at a low rate, and where steps are."""
+    """Return the steps, estimated at a low rate, and their samples."""
     step = max(1, round(sfreq / RATE))
     low, scales = at_low_rate(courses, bad, step)
     good = ~bad[::step]
@@ -137,7 +137,7 @@ def _steps(
 def _beats(
     courses: Array, sfreq: float, samples: Samples, bad: Mask
 ) -> tuple[Array, Samples, Array]:
-    """Return the part of beats, where they are, and how probable each is."""
+    """Return the beats, their samples, and their probabilities."""
     step = max(1, round(sfreq / _SHARP_RATE))
     low, scales = at_low_rate(courses, bad, step)
     parts, best = np.zeros_like(courses), (np.zeros(0, np.int64), np.zeros(0))
@@ -151,7 +151,7 @@ def _beats(
 
 
 def _mere_average(rest: Array, part: Array, rate: float, beats: Samples, bad: Mask) -> bool:
-    """Return whether beats that are not there, half-way between, would take out nearly as much."""
+    """Return whether sham beats, half-way between the true ones, would remove nearly as much."""
     sham, *_ = beat_part(rest, rate, (beats[1:] + beats[:-1]) // 2, bad)
     sos = butter(2, _DRIFT, "highpass", fs=rate, output="sos")
     powers = [float(np.var(sosfiltfilt(sos, x))) if x.any() else 0.0 for x in (sham, part)]
@@ -159,7 +159,7 @@ def _mere_average(rest: Array, part: Array, rate: float, beats: Samples, bad: Ma
 
 
 def _pops(courses: Array, sfreq: float, samples: Samples, bad: Mask) -> Estimate:
-    """Return the part of pops, and all of a component whose electrode does more than pop."""
+    """Return the pops, or the whole component if the electrode does more than pop."""
     step = max(1, round(sfreq / _SHARP_RATE))
     low, scales = at_low_rate(courses, bad, step)
     good = ~bad[::step]
@@ -174,7 +174,7 @@ def _pops(courses: Array, sfreq: float, samples: Samples, bad: Mask) -> Estimate
 
 
 def _at_full_rate(part: Array, step: int, n_times: int) -> Array:
-    """Return a part with the samples between those of a low rate, zero where it was zero."""
+    """Interpolate a part at a low rate to all samples, zero where it was zero."""
     at, fine = step * np.arange(len(part)), np.arange(n_times)
     curve = CubicSpline(at, part)(fine.clip(0, at[-1])) if step > 1 else part
     near = np.minimum(fine // step, len(part) - 1)

@@ -1,4 +1,4 @@
-"""Recordings and epochs as courses of components on one line of samples."""
+"""Recordings and epochs as continuous time courses of components."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
     from mne.preprocessing import ICA
 
-_ENOUGH = 3  # blinks that channels show, to learn from
-_GAP = 2.0  # s between epochs that are put side by side, so that none tells of the next
-_CHUNK = 100_000  # samples that are unmixed in one go
+_ENOUGH = 3  # blinks in the channels, to estimate a blink from
+_GAP = 2.0  # s between epochs that are put side by side, so that they do not affect each other
+_CHUNK = 100_000  # samples that are unmixed at a time
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a recording or its epochs lie on one line of samples."""
+    """The positions of a recording or its epochs in the continuous time courses."""
 
     starts: Samples
     length: int
@@ -45,7 +45,7 @@ class Layout:
     def read(
         self, inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], reject: bool
     ) -> tuple[Array, Mask]:
-        """Return the courses of the components, and which samples say nothing."""
+        """Return the time courses of the components, and the samples that must not be used."""
         courses = self.project(inst, ica, unmixing_in_volts(ica)[exclude])
         if isinstance(inst, mne.io.BaseRaw):
             bad = annotated_bad(inst) if reject else np.zeros(inst.n_times, bool)
@@ -57,7 +57,7 @@ class Layout:
         return courses - unmixing_offset(ica)[exclude], bad
 
     def project(self, inst: BaseRaw | BaseEpochs, ica: ICA, weights: Array) -> Array:
-        """Return weighted sums of the channels of an ICA, zero between epochs."""
+        """Return weighted sums of the channels that an ICA was fitted on, zero between epochs."""
         picks = [inst.ch_names.index(name) for name in ica.ch_names]
         found = np.zeros((len(weights), self.total))
         if isinstance(inst, mne.io.BaseRaw):
@@ -77,9 +77,9 @@ class Layout:
         reject: bool,
         kind: str = "blink",
     ) -> Samples:
-        """Return the events of a kind: those that components show, or of blinks, that channels do.
+        """Return the events of a kind, found in the components, or for blinks in the channels.
 
-        Where channels show too few blinks, it is the large deflections of a component.
+        If the channels show too few blinks, the large deflections of a component are used.
         """
         labels = dict(ica.labels_)
         samples = np.zeros(0, np.int64)
@@ -96,11 +96,11 @@ class Layout:
         return self.starts[epoch] + samples - epoch * self.length
 
     def place(self, inst: BaseRaw | BaseEpochs, events: ArrayLike) -> Samples:
-        """Return where events lie."""
+        """Return the samples of events in the continuous time courses."""
         sfreq = inst.info["sfreq"]
         if isinstance(inst, mne.io.BaseRaw):
             return event_samples(events, inst.first_samp, inst.n_times)
-        # Events between the epochs are none of theirs, but no mistake.
+        # Events between the epochs are ignored, but are not an error.
         samples = event_samples(events, 0, np.iinfo(np.int64).max)
         first = inst.events[:, 0] + int(round(inst.tmin * sfreq))
         late = samples[:, np.newaxis] - first

@@ -1,15 +1,16 @@
-"""The artifact's part of a component, estimated. Arrays only: no MNE, no user input.
+"""The artifact in a component, by a linear estimate. Arrays only: no MNE, no user input.
 
-A component is c = b + n. The artifact's part b is zero but for a window round each event, where
-it has a mean and a covariance, learnt from the events; the rest n is stationary but for drifts,
-and its autocovariance comes from the quiet stretches. The estimate of b is the best linear one.
+A component is c = b + n. The artifact b is zero outside a window around each event; its mean and
+covariance in the window are estimated from the events. The rest n is stationary except for drifts,
+and its autocovariance is estimated from the quiet stretches. b is the best linear estimate.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
-from scipy.fft import idct
+from scipy.fft import idct, irfft, rfft
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, solve_toeplitz, toeplitz
 from scipy.signal import fftconvolve, get_window
 from scipy.signal.windows import tukey
@@ -18,28 +19,28 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Samples = NDArray[np.int64]
 
-WINDOW = (-0.5, 0.7)  # s round the peak of an event in which the recording may change
+WINDOW = (-0.5, 0.7)  # s around the peak of an event in which the recording may change
 _MARGIN = 0.2  # s at either end of a window in which b goes to zero
-_CONTEXT = 0.8  # s on either side of a window, which tell what the rest does in it
-_TILE = 4.0  # s of the stretches that the spectrum of the rest is measured in
-QUIET = 0.4  # quantile over stretches that is taken for the spectrum of the rest
-_MOSTLY = 0.9  # share of good samples in a stretch that is used, if there are such
-_WHITE = 1e-4  # share of white noise in the rest: what a filter left out proves nothing
-_DRIFT = 100.0  # standard deviation of offset and slope in that of the rest: unknown
-_BUMP = 0.09  # s; standard deviation of a blink's shape as long as no event tells
+_CONTEXT = 0.8  # s on either side of a window, from which the rest inside is predicted
+_TILE = 4.0  # s, length of the stretches for the spectrum of the rest
+QUIET = 0.4  # quantile over stretches used as the spectrum of the rest
+_MOSTLY = 0.9  # least share of good samples in a stretch, if there are such stretches
+_WHITE = 1e-4  # share of white noise added to the rest, so that filtered-out bands do not count
+_DRIFT = 100.0  # prior standard deviation of offset and slope, relative to the rest: unknown
+_BUMP = 0.09  # s, standard deviation of the prior shape of a blink
 _HIGHEST = 25.0  # Hz; above, the covariance of the events is noise
-# What events vary by as long as few are known: height and local shape as shares of the height,
-# latency and the reach of local deviations in seconds; and how many events this counts for.
+# Prior variability of events: height and local shape as shares of the height, latency and the
+# correlation length of local deviations in seconds; and the number of events this counts for.
 _HEIGHT_SD, _SHAPE_SD, _LATENCY_SD, _LOCAL, _PRIOR_EVENTS = 0.4, 0.2, 0.02, 0.05, 6.0
-_LEAST_RATIO = 8.0  # of events to rest in a direction that events vary in; brains vary as well
-_FEW = 3  # events below which their covariance says nothing
+_LEAST_RATIO = 8.0  # of the variances of events and rest, in directions in which events vary
+_FEW = 3  # events needed for a covariance
 
 
 class Frame:
-    """The window round an event and its surroundings, in samples.
+    """The window around an event and its surroundings, in samples.
 
-    A high-pass filter draws events out. Where its kernel is known, an event is what the filter
-    makes of something short, and the window is wider by the kernel.
+    A high-pass filter prolongs events. If its kernel is known, an event is a short deflection
+    convolved with the kernel, and the window is extended by the kernel.
     """
 
     def __init__(self, rate: float, kernel: Array | None = None) -> None:
@@ -53,29 +54,29 @@ class Frame:
         self.around = self.length + 2 * self.context
         self.inside = slice(self.context, self.context + self.length)
         self._short = slice(len(kernel) // 2, len(kernel) // 2 + n_short)
-        # From something short to what the filter makes of it; both ends go to zero before.
+        # Convolution of a short deflection, tapered to zero at both ends, with the kernel
         taper = tukey(n_short, min(1.0, 2 * _MARGIN / (WINDOW[1] - WINDOW[0])))
         first_row = np.r_[kernel[0], np.zeros(n_short - 1)]
         self._spread = toeplitz(np.r_[kernel, np.zeros(n_short - 1)], first_row) * taper
         times = (start + np.arange(n_short)) / rate
         self._alike = np.exp(-0.5 * ((times[:, np.newaxis] - times) / _LOCAL) ** 2)
         bump = np.exp(-0.5 * (times / _BUMP) ** 2)
-        self.bump = self._spread @ bump  # a blink of height one, as long as no event tells
+        self.bump = self._spread @ bump  # the prior shape of a blink, of height one
         self.bump_size = np.maximum(bump, 0.3)
         n_waves = min(n_short, int(2 * _HIGHEST * n_short / rate))
         waves = idct(np.eye(n_short, n_waves), axis=0, norm="ortho")
-        self.basis = np.linalg.qr(self._spread @ waves)[0]  # of all that can be an event
+        self.basis = np.linalg.qr(self._spread @ waves)[0]  # of all possible events
 
     def local(self, size: Array) -> Array:
-        """Return the covariance of deviations of this size that are alike over short times."""
+        """Return the covariance of deviations of this size with a short correlation length."""
         return self._spread @ (self._alike * np.outer(size, size)) @ self._spread.T
 
     def short(self, window: Array) -> Array:
-        """Return the part of a window that is not the filter's doing alone."""
+        """Return the part of a window before its extension by the filter."""
         return window[self._short]
 
     def cut(self, course: Array, events: Samples) -> Array:
-        """Return the windows, each on a line from end to end; the edges repeat."""
+        """Return the windows, linearly detrended by their ends; edges are repeated."""
         at = events[:, np.newaxis] + self.start + np.arange(self.length)
         windows = course[at.clip(0, len(course) - 1)]
         edge = max(1, int(_MARGIN * self.rate))
@@ -85,14 +86,14 @@ class Frame:
 
 
 class Component:
-    """One component: its course, what is known of artifact and rest, and b so far."""
+    """One component: its time course, the models of artifact and rest, and the current b."""
 
     def __init__(self, course: Array, good: Mask, frame: Frame) -> None:
         self.course, self.good, self.frame = course, good, frame
         self.part = np.zeros_like(course)
 
     def start(self, events: Samples) -> tuple[Array, Array]:
-        """Take the median event, scaled, for each event's part; return the heights as well."""
+        """Initialise b with the scaled median event; return the parts and heights."""
         windows = self.frame.cut(self.course, events)
         basis = self.frame.basis
         typical = basis @ (basis.T @ np.median(windows, axis=0))
@@ -104,7 +105,7 @@ class Component:
         return parts, heights
 
     def add(self, event: int, part: Array) -> None:
-        """Add to the artifact's part in the window of one event."""
+        """Add to b in the window of one event."""
         first = event + self.frame.start
         begin, end = max(0, first), min(len(self.part), first + len(part))
         self.part[begin:end] += part[begin - first : end - first]
@@ -115,20 +116,27 @@ class Component:
         return (first < 0) | (first + self.frame.length > len(self.course))
 
     def _around(self, event: int, own: Array) -> tuple[Array, Mask]:
-        """Return an event's surroundings without the other events, and what is known of them."""
+        """Return an event's surroundings without the other events, and which samples are known."""
         frame = self.frame
-        at = event + frame.start - frame.context + np.arange(frame.around)
-        known = (at >= 0) & (at < len(self.course))
-        at = at.clip(0, len(self.course) - 1)
-        known &= self.good[at]
+        first = event + frame.start - frame.context
+        if 0 <= first <= len(self.course) - frame.around:
+            at = slice(first, first + frame.around)
+            known = self.good[at]
+        else:
+            at = first + np.arange(frame.around)
+            known = (at >= 0) & (at < len(self.course))
+            at = at.clip(0, len(self.course) - 1)
+            known &= self.good[at]
         values = self.course[at] - self.part[at]
         values[frame.inside] += own
-        if known.any():
-            values -= values[known].mean()  # offsets are large; what is left of them is drift
+        if known.all():
+            values -= values.mean()  # offsets are large; what is left of them is drift
+        elif known.any():
+            values -= values[known].mean()
         return values, known
 
     def learn_rest(self) -> None:
-        """Learn the autocovariance of the rest, and how well the surroundings predict it."""
+        """Estimate the autocovariance of the rest, and its prediction from the surroundings."""
         frame = self.frame
         self.lags = autocovariance(self.course - self.part, self.good, frame.rate, frame.around)
         slope = np.linspace(-1, 1, frame.around)
@@ -145,23 +153,22 @@ class Component:
 
     def windows(self, events: Samples, parts: Array) -> Array:
         """Return each event's window without the other events and what can be predicted."""
-        found = np.zeros((len(events), self.frame.length))
+        found = np.zeros((len(events), self.frame.around))
         for k, (event, own) in enumerate(zip(events, parts, strict=True)):
-            values, known = self._around(event, own)
+            found[k], known = self._around(event, own)
             if known.any() and not known.all():
-                at = np.arange(len(values))
-                values = np.interp(at, at[known], values[known])
-            outside = np.delete(values, self.frame.inside)
-            found[k] = values[self.frame.inside] - self.prediction @ outside
-        return found
+                at = np.arange(len(known))
+                found[k] = np.interp(at, at[known], found[k, known])
+        outside = np.delete(found, self.frame.inside, axis=1)
+        return found[:, self.frame.inside] - outside @ self.prediction.T
 
     def learn_events(self, windows: Array, weights: Array) -> None:
-        """Learn mean and covariance of the artifact from its windows."""
+        """Estimate mean and covariance of the artifact from its windows."""
         frame, bump = self.frame, self.frame.bump
         n_events = max(weights.sum(), 1.0)
         typical = np.median(windows[weights >= min(0.5, weights.max())], axis=0)
         height = typical @ bump / (bump @ bump)
-        # The mean leans on the generic shape where the events are too few to tell.
+        # With few events the mean is shrunk towards the prior shape.
         spread = height**2 * frame.local(frame.bump_size)
         error = (self.unpredicted + _SHAPE_SD**2 * spread) / n_events
         lean = np.linalg.solve(spread + error, spread).T
@@ -170,10 +177,10 @@ class Component:
         self._prepare()
 
     def _covariance(self, deviations: Array, weights: Array) -> Array:
-        """Return the covariance of the events, what is expected and what is seen together."""
+        """Return the covariance of the events, prior and sample covariance combined."""
         mean, size = self.mean, np.abs(self.frame.short(self.mean))
         slope = np.gradient(mean) * self.frame.rate
-        slope[[0, -1]] = 0  # the ends of a window stay as they are
+        slope[[0, -1]] = 0  # the ends of a window are fixed
         expected = (
             _HEIGHT_SD**2 * np.outer(mean, mean)
             + _LATENCY_SD**2 * np.outer(slope, slope)
@@ -187,7 +194,7 @@ class Component:
         seen = (weights[:, np.newaxis] * seen).T @ seen / n_events
         noise = basis.T @ self.unpredicted @ basis
         ratios, directions = eigh(seen, noise)
-        # So large are ratios by chance alone, for so many directions and so few events.
+        # The ratio expected by chance alone for this many directions and events
         chance = max(_LEAST_RATIO, (1 + np.sqrt(len(ratios) / n_events)) ** 2)
         ratios = np.where(ratios > chance, ratios - 1, 0)
         half = basis @ (noise @ directions) * np.sqrt(ratios)
@@ -195,7 +202,7 @@ class Component:
         return share * half @ half.T + (1 - share) * expected
 
     def _prepare(self) -> None:
-        """Solve what is the same for all events."""
+        """Precompute what is the same for all events."""
         frame = self.frame
         self.factors = cho_factor(self.unpredicted), cho_factor(self.unpredicted + self.covariance)
         self.total = self.rest.copy()
@@ -224,7 +231,7 @@ class Component:
         return misfit / 2 + np.log(np.diag(alone[0]) / np.diag(both[0])).sum()
 
     def matched_filter(self) -> tuple[Array, float]:
-        """Return what the filter for the mean event finds in the rest so far, and its variance."""
+        """Return the output of the matched filter of the mean event, and its variance."""
         frame = self.frame
         inner = cho_solve(self.factors[0], self.mean)
         weights = np.zeros(frame.around)
@@ -246,33 +253,31 @@ def autocovariance(rest: Array, good: Mask, rate: float, n_lags: int) -> Array:
     slope = np.linspace(-1, 1, length)
     slope /= np.linalg.norm(slope)
     n_fft = 2 * max(length, n_lags)
-    powers, shares = [], []
-    for k in range(0, len(rest) - length + 1, max(1, length // 2)):
-        one = rest[k : k + length]
-        one = one - one.mean() - slope * (slope @ one)
-        powers.append(np.abs(np.fft.rfft(one * taper, n_fft)) ** 2)
-        shares.append(good[k : k + length].mean())
-    shares = np.array(shares)
+    tiles, usable = (sliding_window_view(x, length)[:: max(1, length // 2)] for x in (rest, good))
+    tiles = tiles - tiles.mean(axis=1, keepdims=True)
+    tiles -= np.outer(tiles @ slope, slope)
+    powers = np.abs(rfft(tiles * taper, n_fft)) ** 2
+    shares = usable.mean(axis=1)
     usable = shares >= min(_MOSTLY, shares.max())
     # Bad spans are bridged by lines, which hold next to no power.
-    powers = np.array(powers)[usable] / np.maximum(shares[usable], 1 / length)[:, np.newaxis]
+    powers = powers[usable] / np.maximum(shares[usable], 1 / length)[:, np.newaxis]
     mean = powers.mean(axis=0)
-    # Over stretches of a stationary signal powers are distributed exponentially, which tells the
-    # mean from a quantile; stretches that hold more than the rest do not raise the quantile.
+    # For a stationary signal powers are exponentially distributed over stretches, so the mean
+    # follows from a quantile, which stretches with artifacts hardly raise.
     quiet = np.minimum(np.quantile(powers, QUIET, axis=0) / -np.log1p(-QUIET), mean)
-    lags = np.fft.irfft(quiet)[:n_lags]
+    lags = irfft(quiet)[:n_lags]
     lags[0] = lags[0] * (1 + _WHITE) + np.finfo(float).tiny
     return lags
 
 
 def bridged(course: Array, bad: Mask) -> Array:
-    """Return a course with lines across its bad samples."""
+    """Return a time course with bad samples interpolated linearly."""
     at = np.arange(len(course))
     return np.interp(at, at[~bad], course[~bad]) if bad.any() else course
 
 
 def whitening(rest: Array, good: Mask, rate: float, order: int) -> Array:
-    """Return the filter that makes the rest white and of unit variance: its autoregression."""
+    """Return the filter that whitens the rest to unit variance: its autoregressive model."""
     lags = autocovariance(rest, good, rate, order + 1)
     lags[0] = max(lags[0], np.finfo(float).tiny) * (1 + 1e-6)
     try:

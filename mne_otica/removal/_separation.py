@@ -1,4 +1,4 @@
-"""Artifact and rest of some components, found together with the events. Arrays only."""
+"""Joint estimation of artifact, rest and events in some components. Arrays only."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from scipy.special import expit
 
 from mne_otica.removal._model import QUIET, Array, Component, Mask, Samples
 
-REFRACTORY = 0.25  # s between two events at least
-_ROUNDS = 4  # of learning from the events and looking for more of them
-_SWEEPS = 10  # of estimating each event's part given those of its neighbours, at most
-_CONVERGED = 1e-3  # change of a part, in standard deviations of the rest, that ends them
-_LEAST_Z = 3.0  # of the matched filter: below, noise has peaks everywhere
-# Log odds beforehand of an event that is given or found: by its height as a share of the typical
-# event's, up to _HEIGHTS and above, and by its likeness to it. Low ones have to be beyond doubt:
-# eyes that rove and heads that move make such deflections, and they are not Gaussian.
+REFRACTORY = 0.25  # s, smallest distance of two events
+_ROUNDS = 4  # of estimating the models and searching for more events
+_SWEEPS = 10  # at most, of estimating each event given its neighbours
+_CONVERGED = 1e-3  # change of a part, in standard deviations of the rest, that ends the sweeps
+_LEAST_Z = 3.0  # of the matched filter: noise has peaks below this everywhere
+# Prior log odds of an event that is given or found: by its height relative to the typical event,
+# up to _HEIGHTS and above, and by its similarity to it. Low ones need strong evidence: roving eyes
+# and head movements cause such deflections, which the Gaussian model of the rest does not cover.
 _HEIGHTS = (0.2, 0.45, 0.55)
 _LIKENESS = (0.5, 0.6, 0.7, 0.8)
 _GIVEN = (-50, -50, -25, -25), (-50, -25, -25, -25), (-120, 3, 3, 3), (3, 3, 3, 3)
 _FOUND = (-150, -150, -70, -40), (-150, -150, -70, -40), (-220, -220, -220, -3), (-3, -3, -3, -3)
-_LOW = 0.45  # such a height that the edge of the recording cuts off is not known to be an event's
-_ABSENT = 0.3  # of it: so little at a given event is no event to learn from
+_LOW = 0.45  # of the typical height: less at the edge of the recording is not accepted as an event
+_ABSENT = 0.3  # of the typical height: given events below this are not used for the model
 _ALIKE = 0.4  # least correlation of an event that is found with the typical event
 _KEEP = 0.05  # least probability of an event that is kept
 _EYES = (1.0, 15.0)  # Hz, where eye movements are
@@ -31,7 +31,7 @@ _EYES = (1.0, 15.0)  # Hz, where eye movements are
 
 @dataclass
 class State:
-    """The events so far: where, whether they were given, how probable, and each one's part."""
+    """The current events: samples, whether given, probabilities, and the part of each."""
 
     events: Samples
     given: Mask
@@ -48,9 +48,9 @@ class State:
 
 
 def separate(components: list[Component], events: Samples) -> State:
-    """Find artifact and rest together: each is known by the other."""
+    """Estimate artifact and rest in turn, each given the other."""
     parts, heights = zip(*[component.start(events) for component in components], strict=True)
-    # Events that are not there at all must not spoil what is learnt of the others.
+    # Given events without a deflection must not distort the model of the others.
     weights = (np.max(heights, axis=0) > _ABSENT).astype(float)
     state = State(events, np.ones(len(events), bool), weights, np.array(parts))
     for k in range(_ROUNDS):
@@ -58,7 +58,7 @@ def separate(components: list[Component], events: Samples) -> State:
             component.learn_rest()
             component.learn_events(component.windows(state.events, own), state.weights)
         state.weights = _probabilities(components, state)
-        # The rest is better known in later rounds: what is given may then prove to be an event.
+        # The model of the rest improves with each round, so given events are reconsidered.
         last = k == _ROUNDS - 1
         state = _drop(components, state, np.zeros(len(state.events), bool) if last else state.given)
         if not len(state.events):
@@ -70,7 +70,7 @@ def separate(components: list[Component], events: Samples) -> State:
 
 
 def _probabilities(components: list[Component], state: State) -> Array:
-    """Return how probable it is that each event is one."""
+    """Return the probability of each event."""
     evidence, along, size, typical = (np.zeros(len(state.events)) for _ in range(4))
     for component, own in zip(components, state.parts, strict=True):
         windows = component.windows(state.events, own)
@@ -92,13 +92,13 @@ def _probabilities(components: list[Component], state: State) -> Array:
 
 
 def _odds(likeness: Array, given: Mask, height: int) -> Array:
-    """Return the log odds beforehand of events of one range of heights."""
+    """Return the prior log odds of events of one range of heights."""
     curves = (np.interp(likeness, _LIKENESS, kind[height]) for kind in (_GIVEN, _FOUND))
     return np.where(given, *curves)
 
 
 def _drop(components: list[Component], state: State, spare: Mask) -> State:
-    """Leave out the events that are none, but for some."""
+    """Drop improbable events, except some."""
     keep = (state.weights >= _KEEP) | spare
     for component, own in zip(components, state.parts, strict=True):
         for event, part in zip(state.events[~keep], own[~keep], strict=True):
@@ -107,7 +107,7 @@ def _drop(components: list[Component], state: State, spare: Mask) -> State:
 
 
 def _estimate(components: list[Component], state: State) -> None:
-    """Estimate each event's part, given the others, until none changes."""
+    """Estimate each event given the others, until convergence."""
     for component, own in zip(components, state.parts, strict=True):
         enough = _CONVERGED * np.sqrt(component.lags[0])
         for _ in range(_SWEEPS):
@@ -122,7 +122,7 @@ def _estimate(components: list[Component], state: State) -> None:
 
 
 def estimate_given(components: list[Component], events: Samples) -> State:
-    """Estimate the parts of other events with what has been learnt, and learn nothing more."""
+    """Estimate the parts of other events with the fitted models, which are not changed."""
     parts = np.zeros((len(components), len(events), components[0].frame.length))
     state = State(events, np.ones(len(events), bool), np.ones(len(events)), parts)
     state.weights = _probabilities(components, state)
@@ -132,7 +132,7 @@ def estimate_given(components: list[Component], events: Samples) -> State:
 
 
 def _add(components: list[Component], state: State) -> State:
-    """Look for more events in what is left."""
+    """Search the residual for more events."""
     filtered = [component.matched_filter() for component in components]
     scale = np.sqrt(sum(variance for _, variance in filtered))
     frame, good = components[0].frame, components[0].good
@@ -157,10 +157,10 @@ def _add(components: list[Component], state: State) -> State:
 
 
 def quietness(component: Component) -> float:
-    """Return the power of the quiet seconds over that of all, between 0 and 1.
+    """Return the power of the quiet seconds relative to that of all, between 0 and 1.
 
-    What the brain adds to a component is there all the time; eyes that move now and then, but
-    never rest for long, leave few seconds alone.
+    Brain activity is present all the time, whereas eye movements vary over time: if the eyes never
+    rest for long, quiet seconds have much less power than the others.
     """
     rate = component.frame.rate
     length = max(2, int(rate))

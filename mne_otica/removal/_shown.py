@@ -1,9 +1,9 @@
-"""How much of an estimated part the channels show. Arrays only: no MNE, no user input.
+"""How much of an estimated artifact the channels show. Arrays only: no MNE, no user input.
 
-What is taken out of the channels is the part of a component times its map. The map is that of all
-that the component holds. Where it is not the artifact's own, other components hold the artifact as
-well, and take back some of what this one adds along its map. The channels then show less of the
-artifact than the component does, and taking all of it out would put in what was never there.
+The estimate times the topography of the component is subtracted from the channels. But the
+topography of a component need not be that of the artifact: other components may hold the artifact,
+too, and cancel part of it along this topography. The channels then show less of the artifact
+than the component, and subtracting all of it would add a signal that was never there.
 """
 
 from __future__ import annotations
@@ -13,34 +13,34 @@ from scipy.signal import butter, sosfiltfilt
 
 from mne_otica.removal._model import Array, Mask, bridged
 
-_SLOWEST = 1.0  # Hz; what is slower is drift
-_BLOCKS = 20  # of the recording, which tell the standard error
-_SHORTEST = 2.0  # s, below which nothing can be told
-_LEAST = 0.5  # share below which nothing goes: taking all out would be worse than leaving all in
-_CLEARLY = 2.0  # standard errors, by which a share is less than all
-_BEYOND_DOUBT = 4.0  # standard errors, by which it is more than nothing
+_SLOWEST = 1.0  # Hz; slower signals are drift
+_BLOCKS = 20  # of the recording, for the standard error
+_SHORTEST = 2.0  # s needed for an estimate
+_LEAST = 0.5  # share below which nothing is removed: removing all would be worse than nothing
+_CLEARLY = 2.0  # standard errors by which a share has to be below one
+_BEYOND_DOUBT = 4.0  # standard errors by which it has to be above zero
 
 
 def shown(part: Array, others: Array, sfreq: float, bad: Mask) -> Array:
-    """Return the share of each part that is to go: between nothing and one.
+    """Return the share of each part to remove, between 0 and 1.
 
     Parameters
     ----------
     part : array, shape (n_components, n_times)
-        The artifact's part of each component.
+        The artifact in each component.
     others : array, shape (n_components, n_times)
-        What the other components add to the channels along the map of each component, in the
-        units of its course.
+        What the other components add to the channels along the topography of each component, in
+        the units of its time course.
     sfreq : float
         The sampling rate in hertz.
     bad : array of bool, shape (n_times,)
-        Samples that say nothing.
+        Samples that must not be used.
 
     Returns
     -------
     shares : array, shape (n_components,)
-        All, unless the channels show clearly less; then that. Nothing where that is less than
-        half, or where it is not beyond doubt that the channels show any.
+        1, unless the channels show significantly less; then the share they show. 0 if that is less
+        than half, or not significantly above zero.
     """
     shares = np.ones(len(part))
     if part.shape[1] < _SHORTEST * sfreq or bad.all():

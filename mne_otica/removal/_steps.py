@@ -1,10 +1,10 @@
-"""Steps in the course of a component. Arrays only: no MNE, no user input.
+"""Steps in the time course of a component. Arrays only: no MNE, no user input.
 
-Eyes jump and stay. Their part of a component is a walk that moves near its events and hardly at
-any other time; the rest is stationary, and what it is like comes from the quiet stretches. The
-estimate of the walk is the best linear one, of the whole recording at once: both the walk and the
-rest, as an autoregression, know their neighbours only, so that the equations are banded. Where a
-high-pass filter makes something else of a step, the steps are estimated that it has seen.
+A saccade is a step. The artifact is modelled as a random walk that moves near events and hardly at
+any other time; the rest is an autoregressive process, estimated from the quiet stretches. The best
+linear estimate of the walk is computed for the whole recording at once; both models are local, so
+the equations are banded. If the recording was high-pass filtered such that steps decay
+quickly, the steps before the filter are estimated.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from scipy.signal import butter, fftconvolve, find_peaks, sosfiltfilt
 from mne_otica.removal._model import Array, Mask, Samples, whitening
 
 _ORDER = 12  # of the autoregression
-_SPREAD = 0.03  # s on either side of an event in which the eyes are on their way
-_REACH = 0.06  # s on either side of an event that it is looked for in
-_ROUNDS = 3  # of estimating the walk and what the rest is like
-_STILL = 1e-3  # of its movement at events, that the walk makes at other times
-_ECHO = 1.0  # s of a step, made white, that tell where more of them are
-_CLEAR = 5.0  # robust standard deviations of that, above which there is one
+_SPREAD = 0.03  # s on either side of an event in which the eyes move
+_REACH = 0.06  # s on either side of an event in which the step is searched for
+_ROUNDS = 3  # of estimating the walk and the rest
+_STILL = 1e-3  # movement of the walk at other times, relative to that at events
+_ECHO = 1.0  # s of a whitened step, used to search for more of them
+_CLEAR = 5.0  # robust standard deviations of the matched filter, above which there is a step
 _APART = 0.1  # s between two events
-_DECAYS = (0.1, 0.2, 0.4)  # s in which an electrode that has popped creeps back
+_DECAYS = (0.1, 0.2, 0.4)  # s, candidate decay times of a pop
 _POP_SPREAD = 0.05  # s by which the jump may be off the peak that was found
-_CREEPS = 1.0  # Hz; what is slower does not tell how well pops are explained
+_CREEPS = 1.0  # Hz; slower signals do not count for how well pops are explained
 
 
 def step_part(
@@ -38,22 +38,22 @@ def step_part(
     kernel: Array | None = None,
     spread: float = _SPREAD,
 ) -> tuple[Array, Samples]:
-    """Return the part of steps in a course at a low rate, and where the steps are.
+    """Return the steps in a time course at a low rate, and their samples.
 
     Parameters
     ----------
     course : array, shape (n_times,)
-        Of about unit size.
+        The time course, of about unit scale.
     good : array of bool, shape (n_times,)
         Samples that can be used.
     rate : float
-        Samples a second.
+        The sampling rate in hertz.
     events : array, shape (n_events,)
-        The middle of each step that is known; more are looked for.
+        The middle of each known step; more are searched for.
     leak : float
-        Hz of a high-pass filter, by which what stays is forgotten.
+        Corner frequency of a high-pass filter in hertz, with which steps decay.
     kernel : array | None
-        That filter, where it is so short that what it makes of a step is local.
+        The kernel of that filter, if it is so short that a filtered step is local.
     spread : float
         Seconds on either side of an event in which the step may be.
     """
@@ -74,9 +74,9 @@ def step_part(
 
 
 def pop_part(course: Array, good: Mask, rate: float, events: Samples) -> tuple[Array, float]:
-    """Return the part of jumps that creep back, and the share of the course that they leave.
+    """Return the jumps that decay, and the share of the time course they do not explain.
 
-    How quickly an electrode creeps back is not known: what explains most is taken.
+    The decay time is unknown, so the one that explains most is used.
     """
     sos = butter(2, _CREEPS, "highpass", fs=rate, output="sos")
     best, least = np.zeros_like(course), 1.0
@@ -106,11 +106,11 @@ def _moves(size: float, events: Samples, n_times: int, spread: float, rate: floa
 
 
 def _echo(white: Array, kernel: Array | None, rate: float) -> Array:
-    """Return what is left of a step, its middle in the middle, after the whitening."""
+    """Return a whitened step, centred."""
     n = round(_ECHO * rate) if kernel is None else len(kernel)
     step = np.r_[np.zeros(n), np.ones(n)]
     if kernel is not None:
-        # The step lasts longer than the filter: what the filter makes of its end is no echo.
+        # The step is longer than the filter, so that its end does not count.
         step = np.convolve(np.pad(step, n, "edge"), kernel, "same")[n:-n]
     echo = np.convolve(step, white)[: 2 * n]
     if kernel is None:
@@ -122,7 +122,7 @@ def _echo(white: Array, kernel: Array | None, rate: float) -> Array:
 def _with_more(
     rest: Array, good: Mask, rate: float, events: Samples, white: Array, kernel: Array | None
 ) -> Samples:
-    """Return the events, and where else a step stands out of the rest."""
+    """Return the events, and further steps that stand out from the rest."""
     echo = _echo(white, kernel, rate)
     size = np.linalg.norm(echo)
     if not size > 0:
@@ -141,9 +141,9 @@ def _with_more(
 def _walk(
     course: Array, good: Mask, white: Array, variances: Array, leak: float, rate: float
 ) -> Array:
-    """Return the walk that explains a course best together with a rest of this whitening."""
+    """Return the best linear estimate of the walk, given the whitening filter of the rest."""
     n, order = len(course), len(white) - 1
-    # Rows of the whitening that see a bad sample say nothing.
+    # Rows of the whitening matrix with a bad sample are left out.
     seen = np.convolve(~good, np.ones(order + 1))[:n] == 0
     seen[:order] = False
     told = np.convolve(course, white)[:n] * seen
@@ -170,7 +170,7 @@ def _steps(
     size: float,
     rate: float,
 ) -> tuple[Array, Array]:
-    """Return what a filter makes of the steps that explain a course best, and their sizes."""
+    """Return the filtered steps that explain a time course best, and their sizes."""
     n, half = len(course), len(kernel)
     reach = max(1, round(_REACH * rate))
     places = np.unique((events[:, np.newaxis] + np.arange(-reach, reach + 1)).clip(0, n - 1))
@@ -181,7 +181,7 @@ def _steps(
     overlap = fftconvolve(echo, echo[::-1])[len(echo) - 1 :]
     told = np.convolve(np.where(good, course, 0.0), white)[:n]
     right = fftconvolve(told, echo[::-1])[len(echo) - 1 - half :][:n][places]
-    # Sizes near each other know of each other, as far as an echo is long.
+    # Sizes of steps within the length of a filtered step are estimated jointly.
     ends = np.searchsorted(places, places + len(echo), "left")
     width = int((ends - np.arange(len(places))).max()) - 1
     band = np.zeros((width + 1, len(places)))

@@ -1,4 +1,4 @@
-"""Data with known truth."""
+"""Simulated data with known sources."""
 
 from mne_otica.simulation.mixtures import REGIMES, Mixture, mixture
 from mne_otica.simulation.recordings import SimulatedRecording, simulate_raw

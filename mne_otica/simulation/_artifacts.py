@@ -1,7 +1,7 @@
-"""Artifacts other than blinks, each as maps, time courses and the onsets of its events.
+"""Artifacts other than blinks: topographies, time courses and event onsets.
 
-Those that :func:`~mne_otica.simulation.simulate_raw` switches on with a flag have their usual
-size in volts. Those in ``ARTIFACTS``, which it adds by name, have a typical height of one.
+Those with a parameter of their own in :func:`~mne_otica.simulation.simulate_raw` have their usual
+size in volts. Those in ``ARTIFACTS``, which are added by name, have a typical height of one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mne_otica.simulation._sources import Head, Part, bump, coloured, envelope
 
-# Where muscles lie: temples, jaw, brow and neck, as right, front, up.
+# Positions of muscles (temples, jaw, brow, neck), as right, front, up
 _MUSCLES = np.array(
     [
         [-0.85, 0.35, -0.1],
@@ -69,7 +69,7 @@ def muscle(
 def heartbeat(
     head: Head, n_times: int, sfreq: float, rng: np.random.Generator, amplitude: float = 3e-6
 ) -> Part:
-    """Return the field of the heart: from far away, so a mere slope across the head."""
+    """Return the field of the heart: a gradient across the head, as the heart is far away."""
     slope = (head.positions - head.centre) @ np.array([-0.6, 0.1, -0.8])
     beats = np.cumsum(rng.normal(0.85, 0.05, int(n_times / sfreq / 0.6) + 2))
     beats = beats[beats < (n_times - 1) / sfreq]
@@ -100,7 +100,7 @@ def line(
     rng: np.random.Generator,
     amplitude: float = 2e-6,
 ) -> Part:
-    """Return the mains hum, which every electrode picks up to its own degree."""
+    """Return line noise, with a different amplitude at each electrode."""
     hum = np.cos(2 * np.pi * freq * np.arange(n_times) / sfreq)
     return Part(amplitude * rng.uniform(0.3, 1.5, (head.n_channels, 1)), hum[np.newaxis])
 
@@ -113,7 +113,7 @@ def pops(
     sfreq: float,
     rng: np.random.Generator,
 ) -> Part:
-    """Return pops of one electrode: it jumps, then creeps back."""
+    """Return pops of one electrode: jumps that decay."""
     one_map = np.zeros((head.n_channels, 1))
     one_map[rng.integers(head.n_channels - 2)] = 1
     signal = np.zeros(n_times)
@@ -147,7 +147,7 @@ def noisy(
 
 
 def _beats(duration: float, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return the beats of a heart whose rate breathes and wanders; one in four is arrhythmic."""
+    """Return the beats of a heart with a varying rate; one heart in four is arrhythmic."""
     interval = 60 / np.exp(rng.uniform(np.log(45), np.log(150)))
     breathing, phase = rng.uniform(0.15, 0.35), rng.uniform(0, 2 * np.pi)
     depth, jitter = rng.uniform(0.01, 0.06), rng.uniform(0.005, 0.03)
@@ -164,7 +164,7 @@ def _beats(duration: float, rng: np.random.Generator) -> NDArray[np.float64]:
 
 
 def _variable_heartbeat(head: Head, n_times: int, sfreq: float, rng: np.random.Generator) -> Part:
-    """Return a heart seen from far away, with a rate of its own, sometimes arrhythmic."""
+    """Return the field of a heart with a random rate, sometimes arrhythmic."""
     direction = np.array([-0.6, 0.1, -0.8]) + 0.4 * rng.standard_normal(3)
     offset = (head.positions - head.centre) / head.radius
     field_ = offset @ direction + 0.15 * offset[:, 0] * offset[:, 2] * rng.standard_normal()
@@ -175,7 +175,7 @@ def _variable_heartbeat(head: Head, n_times: int, sfreq: float, rng: np.random.G
 
 
 def _pulse(head: Head, n_times: int, sfreq: float, rng: np.random.Generator) -> Part:
-    """Return an electrode over a vessel that moves with each beat, slower than the QRS."""
+    """Return an electrode over a vessel that moves with each beat, slower than a QRS complex."""
     at = rng.integers(head.n_channels - 2)
     distance = np.linalg.norm(head.positions - head.positions[at], axis=1) / head.radius
     one_map = np.exp(-0.5 * (distance / rng.uniform(0.1, 0.3)) ** 2)[:, np.newaxis]
@@ -193,14 +193,14 @@ def _looking(head: Head, n_times: int, sfreq: float, rng: np.random.Generator) -
     for onset in gaze.onsets:
         start = int(onset * sfreq)
         height = size[max(0, start - 3) : start + 4].max() * sfreq * 0.02
-        # Upwards and back within 20 ms, just before the eyes are on their way.
+        # A positive spike of 20 ms just before the eyes move
         spike += 0.3 * height * bump(n_times, sfreq, onset - 0.01, 0.01, 0.01)
     maps = np.hstack([gaze.maps, head.eyes([0, 1, 0])])
     return Part(maps, np.vstack([gaze.signals, spike]), gaze.onsets)
 
 
 def _pursuit(head: Head, n_times: int, sfreq: float, rng: np.random.Generator) -> Part:
-    """Return eyes that follow something slow, from side to side, for stretches of time."""
+    """Return periods of smooth pursuit from side to side."""
     freq, times = rng.uniform(0.2, 0.6), np.arange(n_times) / sfreq
     gate = np.zeros(n_times)
     start, starts = rng.uniform(0, 3), []
@@ -219,7 +219,7 @@ def _pursuit(head: Head, n_times: int, sfreq: float, rng: np.random.Generator) -
 def _electromyogram(
     n: int, n_times: int, sfreq: float, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return the hum of motor units: little below 20 Hz, flat or rising above."""
+    """Return the EMG of motor units: little power below 20 Hz, flat or rising above."""
     spectrum = np.fft.rfft(coloured(n, n_times, sfreq, rng.uniform(-0.8, 0.5, n), rng))
     freqs = np.fft.rfftfreq(n_times, 1 / sfreq)
     signal = np.fft.irfft(spectrum * freqs**2 / (freqs**2 + 18.0**2), n_times)
@@ -227,7 +227,7 @@ def _electromyogram(
 
 
 def _muscle_maps(head: Head, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return the maps of one or two muscles of a region, focal or broad."""
+    """Return the topographies of one or two muscles of a region, focal or broad."""
     chosen = _MUSCLES[rng.choice(len(_MUSCLES), rng.integers(1, 3), replace=False)]
     chosen = chosen + 0.1 * rng.standard_normal(chosen.shape)
     return head.radial(chosen, rng.uniform(0.78, 0.89))
@@ -271,7 +271,7 @@ def _drift(head: Head, n_times: int, sfreq: float, rng: np.random.Generator) -> 
 
 
 def _lead_hum(head: Head, n_times: int, sfreq: float, rng: np.random.Generator) -> Part:
-    """Return a lead that picks up the mains, its strength changing with the contact."""
+    """Return line noise at one electrode, whose amplitude changes with the contact."""
     freq = float(rng.choice([50.0, 60.0] if sfreq > 130 else [50.0]))
     hum = np.cos(2 * np.pi * freq * np.arange(n_times) / sfreq + rng.uniform(0, 2 * np.pi))
     hum *= envelope(1, n_times, sfreq, rng, freq=0.1, depth=0.3)[0]

@@ -1,4 +1,4 @@
-"""Caps: which electrodes there are, where they sit, and what they are referred to."""
+"""Caps: electrodes, their positions, and the reference."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 from mne_otica._checks import _check_option, _validate_type
 from mne_otica._places import standard_montage
 
-# Ordered so that the first n make a sensible cap for any n: the hobbyist's eight, the
-# clinical nineteen, the usual 32, then the rest of a 64-channel cap.
+# Ordered so that the first n form a sensible cap for any n: the 8 of hobby amplifiers, the 19 of
+# clinical EEG, the usual 32, then the rest of a 64-channel cap.
 CHANNELS = (
     "Fp1 Fp2 C3 C4 P7 P8 O1 O2 F7 F8 F3 F4 T7 T8 P3 P4 Fz Cz Pz FC5 FC1 FC2 FC6 CP5 CP1 "
     "CP2 CP6 Oz PO3 PO4 AF3 AF4 Fpz AF7 AF8 F1 F2 F5 F6 FT7 FT8 FC3 FC4 FCz C1 C2 C5 C6 "
     "TP7 TP8 CP3 CP4 CPz P1 P2 P5 P6 PO7 PO8 POz AFz P9 P10 Iz"
 ).split()
 MOST_CHANNELS = 256
-# The mastoids are the reference; the others are old names of places that have new ones.
+# The mastoids are the reference; the others are old names of positions with new names.
 _NOT_IN_A_CAP = "M1 M2 A1 A2 T3 T4 T5 T6".split()
 
 
 def check_channels(channels: int | Sequence[str]) -> list[str]:
-    """Return the names of the channels, or refuse their number."""
+    """Return the names of the channels; raise if their number is not possible."""
     _validate_type(channels, ("int-like", list, tuple), "channels")
     if isinstance(channels, list | tuple):
         if not channels:
@@ -42,7 +42,7 @@ def check_channels(channels: int | Sequence[str]) -> list[str]:
 
 @cache
 def _dense_cap() -> list[str]:
-    """Return all channels of the usual cap, then those that lie farthest from the ones before."""
+    """Return the channels of a 64-channel cap, then each position farthest from those before."""
     where = standard_montage().get_positions()["ch_pos"]
     names = list(CHANNELS)
     left = [name for name in where if name not in {*names, *_NOT_IN_A_CAP}]
@@ -67,14 +67,14 @@ def make_info(names: Sequence[str], sfreq: float) -> tuple[mne.Info, mne.Info]:
         )
     info = mne.create_info(names, sfreq, "eeg")
     info.set_montage(montage)
-    # The reference sensors are simulated too, so that a reference can be subtracted.
+    # The reference sensors are simulated, too, so that the reference can be subtracted.
     full = mne.create_info([*names, "M1", "M2"], sfreq, "eeg")
     full.set_montage(montage)
     return info, full
 
 
 def reference_operator(names: Sequence[str], reference: str | Sequence[str]) -> NDArray[np.float64]:
-    """Return the matrix that takes sensors and mastoids to referenced channels."""
+    """Return the matrix from sensors and mastoids to referenced channels."""
     n = len(names)
     weights = np.zeros(n + 2)
     if isinstance(reference, str):

@@ -1,4 +1,4 @@
-"""What looks like an artifact and is none, or is one that no component should be taken for.
+"""Signals that must not be taken for an artifact that ICA can remove.
 
 Each function returns sources with a typical height of one.
 """
@@ -59,7 +59,7 @@ def movements(
 def _trains(
     n_times: int, sfreq: float, rng: np.random.Generator, length: tuple[float, float], gap: float
 ) -> NDArray[np.float64]:
-    """Return smooth gates that open for a while, again and again."""
+    """Return smooth on-off envelopes for bursts of activity."""
     times, gate = np.arange(n_times) / sfreq, np.zeros(n_times)
     start = rng.uniform(0, gap)
     while start < times[-1]:
@@ -78,7 +78,7 @@ def _alpha(head: Head, n_times: int, sfreq: float, rng: np.random.Generator) -> 
 
 
 def _mu(head: Head, n_times: int, sfreq: float, rng: np.random.Generator) -> Part:
-    """Return the arches over the hand areas: 10 Hz with its harmonic."""
+    """Return the arch-shaped mu rhythm over the hand areas: 10 Hz with its harmonic."""
     maps = head.radial([[-0.55, 0, 0.8], [0.55, 0, 0.8]], 0.75)
     signals = np.zeros((2, n_times))
     for row in signals:
@@ -107,7 +107,7 @@ def _photic_driving(head: Head, n_times: int, sfreq: float, rng: np.random.Gener
 def _swings(
     freq: float, n_times: int, sfreq: float, rng: np.random.Generator
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield the same movement as different electrodes see it."""
+    """Yield the time course of the same movement at different electrodes."""
     phase = 2 * np.pi * freq * np.arange(n_times) / sfreq
     phase += 0.03 * np.cumsum(rng.standard_normal(n_times)) * np.sqrt(100 / sfreq)
     while True:
@@ -122,7 +122,7 @@ def _swings(
 def _shaking(
     head: Head, n_times: int, sfreq: float, rng: np.random.Generator, freqs: tuple[float, float]
 ) -> Part:
-    """Return a head that is shaken for one stretch of the recording; cables swing with it."""
+    """Return cable movements while the head is shaken, for one stretch of the recording."""
     times = np.arange(n_times) / sfreq
     length = min(rng.uniform(8, 25), 0.5 * times[-1])
     start = rng.uniform(0, times[-1] - length)
@@ -134,7 +134,7 @@ def _shaking(
 
 
 def _patch(head: Head, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return the map of cables that move together: a few electrodes, or one."""
+    """Return the topography of cables that move together: a few electrodes, or one."""
     at = rng.integers(head.n_channels - 2)
     distance = np.linalg.norm(head.positions - head.positions[at], axis=1) / head.radius
     return np.exp(-0.5 * (distance / rng.uniform(0.15, 0.8)) ** 2)[:, np.newaxis]
@@ -149,7 +149,7 @@ def _chest_percussion(head: Head, n_times: int, sfreq: float, rng: np.random.Gen
 
 
 def _breathing(head: Head, n_times: int, sfreq: float, rng: np.random.Generator) -> Part:
-    """Return the slow swing of a head that breathes."""
+    """Return slow movements of the head with breathing."""
     freq, times = rng.uniform(0.15, 0.4), np.arange(n_times) / sfreq
     wander = 0.1 * np.cumsum(rng.standard_normal(n_times)) / np.sqrt(sfreq)
     signal = np.sin(2 * np.pi * freq * times + wander)
@@ -159,7 +159,7 @@ def _breathing(head: Head, n_times: int, sfreq: float, rng: np.random.Generator)
 def _sweat(head: Head, n_times: int, sfreq: float, rng: np.random.Generator) -> Part:
     """Return skin that dries or sweats: slow drifts that neighbouring electrodes share."""
     signal = coloured(2, n_times, sfreq, rng.uniform(2.0, 3.0, 2), rng)
-    # Much of it is over soon after the electrodes are put on.
+    # Most of it subsides soon after the electrodes are attached.
     settling = np.exp(-np.arange(n_times) / (sfreq * rng.uniform(3, 15)))
     signal += rng.uniform(0, 4, (2, 1)) * settling
     signal -= signal.mean(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""What a simulated recording is made of: the head, the brain and the lids of the eyes."""
+"""The parts of a simulated recording: head model, brain activity and blinks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Part:
     """Sources of one kind.
 
     ``maps`` has the shape (n_channels, n_sources), ``signals`` (n_sources, n_times); ``onsets``
-    are the seconds at which its events happen, where it has any.
+    are the times of its events in seconds, if it has any.
     """
 
     maps: NDArray[np.float64]
@@ -23,20 +23,20 @@ class Part:
 
 
 class Head:
-    """A spherical head with sensors on it: from a current dipole to a map."""
+    """A spherical head model with sensors: topographies of current dipoles."""
 
     def __init__(self, info: mne.Info) -> None:
         self.info = info
         self.n_channels = len(info["ch_names"])
         self.positions = np.array([ch["loc"][:3] for ch in info["chs"]])
-        # One fixed sphere, not one fitted to the sensors at hand: four sensors fit badly.
+        # One fixed sphere: a fit to few sensors would be poor.
         self.centre, self.radius = np.array([0.0, 0.015, 0.038]), 0.1
         self.sphere = mne.make_sphere_model(self.centre, self.radius, verbose="error")
 
     def project(
         self, positions: NDArray[np.float64], orientations: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the maps of unit dipoles, in volts per ampere metre."""
+        """Return the topographies of unit dipoles, in volts per ampere metre."""
         orientations = orientations / np.linalg.norm(orientations, axis=1, keepdims=True)
         n = len(positions)
         dipoles = mne.Dipole(np.zeros(n), positions, np.ones(n), orientations, np.full(n, 100.0))
@@ -44,14 +44,14 @@ class Head:
         return forward["sol"]["data"].astype(float)
 
     def radial(self, directions: ArrayLike, depth: float) -> NDArray[np.float64]:
-        """Return the maps of dipoles that point outwards, with a maximum of one."""
+        """Return the topographies of radial dipoles, with a maximum of one."""
         directions = np.atleast_2d(np.asarray(directions, dtype=float))
         directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
         maps = self.project(self.centre + depth * self.radius * directions, directions)
         return maps / np.abs(maps).max(axis=0)
 
     def eyes(self, direction: ArrayLike) -> NDArray[np.float64]:
-        """Return the map of both eyes, which move together, with a maximum of one."""
+        """Return the topography of both eyes, which move together, with a maximum of one."""
         offset = np.array([[-0.3, 0.68, -0.48], [0.3, 0.68, -0.48]])
         direction = np.array([direction, direction], dtype=float)
         total = self.project(self.centre + self.radius * offset, direction).sum(axis=1)
@@ -61,10 +61,10 @@ class Head:
 def coloured(
     n: int, n_times: int, sfreq: float, exponent: ArrayLike, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return noise whose power falls as frequency to the exponent, unit variance."""
+    """Return noise of unit variance whose power is proportional to 1 / frequency**exponent."""
     n_fft = n_times + (n_times % 2)
     freqs = np.fft.rfftfreq(n_fft, 1 / sfreq)
-    # Level below 0.3 Hz: amplifiers and skin drifts are not part of the brain.
+    # Flat below 0.3 Hz: slower drifts come from amplifiers and skin, not from the brain.
     gain = np.maximum(freqs, 0.3) ** (-np.asarray(exponent)[..., np.newaxis] / 2)
     gain[..., 0] = 0
     shape = (n, freqs.size)
@@ -91,7 +91,7 @@ def envelope(
 def rhythm(
     freq: float, n_times: int, sfreq: float, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return an oscillation whose phase wanders, so that it is about 1 Hz wide."""
+    """Return an oscillation with a random walk of the phase, so that it is about 1 Hz wide."""
     phase = np.cumsum(rng.standard_normal(n_times)) * np.sqrt(2 * np.pi / sfreq)
     return np.cos(2 * np.pi * freq * np.arange(n_times) / sfreq + phase)
 
@@ -115,7 +115,7 @@ def brain(
     directions = rng.standard_normal((n_sources, 3))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     directions[:, 2] = np.abs(directions[:, 2]) - 0.2  # the cortex is in the upper half
-    # Alpha comes from the back of the head.
+    # Alpha sources are posterior.
     directions[:n_alpha, 1] = -np.abs(directions[:n_alpha, 1]) - 0.5
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     depth = rng.uniform(0.5, 0.8, n_sources)[:, np.newaxis]
@@ -136,7 +136,7 @@ def brain(
 def blink_times(
     n_blinks: int, duration: float, rng: np.random.Generator, pause: float = 0.6
 ) -> NDArray[np.float64]:
-    """Return blink times: at random, but never closer than the pause."""
+    """Return random blink times that are at least a pause apart."""
     slack = duration - 1 - pause * n_blinks
     gaps = np.sort(rng.uniform(0, max(slack, 0), n_blinks))
     return 0.5 + pause * (np.arange(n_blinks) + 0.5) + gaps
@@ -162,7 +162,7 @@ def blinks(
 def rotations(
     head: Head, peaks: NDArray[np.float64], n_times: int, sfreq: float, rng: np.random.Generator
 ) -> Part:
-    """Return the turn of the eyes with each blink: after it, slower, and of any height."""
+    """Return eye rotations with each blink: later, slower, and of independent height."""
     signal = np.zeros(n_times)
     for peak in peaks:
         late, height = (

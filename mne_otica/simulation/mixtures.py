@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from mne_otica._checks import _check_option, _validate_number, _validate_type
 
 # Condition numbers of random matrices grow with their size: with many sources hardly any
-# matrix stays below the limit of the paper, and drawing again would not end.
+# matrix is below the limit of the paper, and rejection sampling would not end.
 MAX_CONDITION = 100
 MAX_CONDITION_PER_SOURCE = 4
 BUMP_WIDTH = 0.15  # of the three Gaussian bumps of the failure-mode distributions
@@ -96,8 +96,8 @@ _ALL = (*_SUPER_GAUSSIAN, "uniform", *_DISCRETE)
 
 
 class _Regime(NamedTuple):
-    pool: tuple[str, ...]  # a source is drawn from these with equal chance
-    gaussian: bool  # whether one of the sources is a Gaussian
+    pool: tuple[str, ...]  # the distribution of each source is drawn from these
+    gaussian: bool  # whether the last source is Gaussian
 
 
 _REGIMES = {
@@ -124,7 +124,7 @@ def mixture(regime: str, n_sources: int, n_samples: int = 10_000, seed: int | No
     Parameters
     ----------
     regime : str
-        Kind of sources, one of :data:`REGIMES`. ``"continuous"``, ``"super_gaussian"``,
+        The kind of sources, one of :data:`REGIMES`. ``"continuous"``, ``"super_gaussian"``,
         ``"zero_gaussian"``, ``"hybrid"`` and ``"discrete"`` draw each source from a pool of
         distributions, and all but ``"zero_gaussian"`` make the last source Gaussian. The
         others use a single distribution.
@@ -133,14 +133,14 @@ def mixture(regime: str, n_sources: int, n_samples: int = 10_000, seed: int | No
     n_samples : int
         Number of samples.
     seed : int | None
-        Seed of everything drawn.
+        The seed.
 
     Returns
     -------
     mixture : Mixture
-        Named tuple of ``X``, ``mixing`` and ``sources``. The mixing has standard normal
+        Named tuple of ``X``, ``mixing`` and ``sources``. The mixing matrix has standard normal
         entries and is drawn again until its condition number is at most 100, or at most
-        four times the number of sources if that is more.
+        four times the number of sources if that is larger.
     """
     _check_option("regime", regime, REGIMES)
     _validate_type(n_sources, "int-like", "n_sources")

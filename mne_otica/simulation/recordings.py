@@ -1,4 +1,4 @@
-"""Whole EEG recordings in which every source is known."""
+"""Simulated EEG recordings with known sources."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ from mne_otica.simulation._sources import Head, Part
 if TYPE_CHECKING:
     from mne.io import RawArray
 
-# Which kind of artifact a source is; the others are brain, or nothing that has a kind.
+# The kind of artifact of a source; all other sources are brain activity or of no kind.
 KIND_OF = {"blink": "blink"} | {name: kind for name, (kind, _) in _artifacts.ARTIFACTS.items()}
 _EXTRA = {name: make for name, (_, make) in _artifacts.ARTIFACTS.items()} | _controls.CONTROLS
 
 
 @dataclass(frozen=True)
 class SimulatedRecording:
-    """A simulated recording and the truth behind it.
+    """A simulated recording and its sources.
 
     Attributes
     ----------
     raw : instance of Raw
-        What an amplifier would have recorded.
+        The recording with all artifacts.
     clean : instance of Raw
         Brain activity and sensor noise only.
     without_blinks : instance of Raw
-        Everything but the blinks, the best that a perfect blink remover could return.
+        Everything except the blinks: the result of a perfect removal of blinks.
     blink_events : ndarray, shape (n_blinks, 3)
         The peaks of the blinks as MNE events.
     mixing : ndarray, shape (n_channels, n_sources)
-        The map of each source, in volts at one unit of source activity.
+        The topography of each source, in volts per unit of source activity.
     source_names : list of str
         One name per column of ``mixing``: ``"brain"`` many times, then ``"blink"``,
         ``"saccade"``, ``"muscle"``, ``"heartbeat"``, ``"line"``, ``"pop"``, ``"noisy"``,
-        ``"sleep"`` and ``"movement"`` where switched on, and those of ``extra``.
+        ``"sleep"`` and ``"movement"`` if simulated, and those of ``extra``.
     signals : ndarray, shape (n_sources, n_times)
         The activity of each source.
     events : dict
@@ -68,7 +68,7 @@ class SimulatedRecording:
     events: dict[str, NDArray[np.int64]] = field(repr=False)
 
     def map_of(self, name: str) -> NDArray[np.float64]:
-        """Return the maps of the sources of one kind.
+        """Return the topographies of the sources of one kind.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class SimulatedRecording:
         Returns
         -------
         data : ndarray, shape (n_channels, n_times)
-            In volts; zero where the recording has no artifact of this kind.
+            In volts; zero if the recording has no artifact of this kind.
         """
         _check_option("kind", kind, sorted(set(KIND_OF.values())))
         chosen = [KIND_OF.get(name) == kind for name in self.source_names]
@@ -110,7 +110,7 @@ class SimulatedRecording:
         Returns
         -------
         raw : instance of Raw
-            The best that a perfect remover of this kind could return.
+            The result of a perfect removal of this kind.
         """
         data = self.raw.get_data() - self.part(kind)
         return mne.io.RawArray(data, self.raw.info.copy(), verbose="error")
@@ -141,7 +141,7 @@ def simulate_raw(
     random_state: RandomState = None,
     verbose: bool | str | int | None = None,
 ) -> SimulatedRecording:
-    """Simulate an EEG recording with eye blinks and other artefacts.
+    """Simulate an EEG recording with blinks and other artifacts.
 
     Brain sources with a 1/f spectrum, some with an alpha rhythm, and the eyes are current
     dipoles in a spherical head of four shells; nothing is downloaded.
@@ -149,48 +149,48 @@ def simulate_raw(
     Parameters
     ----------
     channels : int | sequence of str
-        How many channels of a cap (4 to 256), or their names.
+        The number of channels (4 to 256), or their names.
     duration : float
-        Length in seconds.
+        The length in seconds.
     sfreq : float
-        Sampling rate in hertz.
+        The sampling rate in hertz.
     n_blinks : int | None
-        How many blinks; None means 15 a minute. At most one fits in 0.6 s.
+        The number of blinks; None means 15 per minute. They are at least 0.6 s apart.
     blink_amplitude : float
-        Typical height of a blink, in volts, at the channel that sees it best.
+        Typical height of a blink, in volts, at the channel where it is largest.
     eye_rotation : float
-        How far the eyes turn with each blink, as a share of ``blink_amplitude``. The turn
-        has a map and a course of its own, so that blinks take two components.
+        Rotation of the eyes with each blink, as a share of ``blink_amplitude``. It has its own
+        topography and time course, so that blinks need two components.
     brain_amplitude : float
-        Median over channels of the standard deviation of the brain's signal, in volts.
+        Standard deviation of the brain activity in volts, median over channels.
     noise_amplitude : float
         Standard deviation of the white noise of each sensor, in volts.
     saccades, muscle, heartbeat : bool
         Whether to add gaze shifts, bursts of jaw and neck muscle, and heartbeats.
     pops : int
-        How many electrode pops, all on one channel: a jump that decays.
+        The number of electrode pops, all on one channel: jumps that decay.
     pop_amplitude : float
         Typical height of a pop in volts.
     movements : int
-        How many movements, each with its own map and shape.
+        The number of movements, each with its own topography and time course.
     noisy_channels : int
-        How many channels have a poor contact: they drift, crackle and jump.
+        The number of channels with poor contact: they drift, crackle and jump.
     sleep : bool
-        Whether the subject sleeps: slow waves, K-complexes and spindles. Choose ``n_blinks=0`` and
-        ``saccades=False`` with it.
+        Whether the subject sleeps: slow waves, K-complexes and spindles. Combine it with
+        ``n_blinks=0`` and ``saccades=False``.
     line_freq : float | None
-        Frequency of the mains hum, or None for none.
+        Frequency of line noise; None for no line noise.
     extra : dict | None
-        More sources by name, with their typical height in volts at the channel that sees them
-        best. Artifacts: ``"heartbeat"`` (a rate of its own, some with arrhythmia), ``"pulse"``,
+        More sources by name, with their typical height in volts at the channel where they are
+        largest. Artifacts: ``"heartbeat"`` (random rate, sometimes arrhythmic), ``"pulse"``,
         ``"saccade"`` (with the spike potential), ``"pursuit"``, ``"muscle"`` (bursts),
         ``"tonic muscle"``, ``"pop"``, ``"noisy"``, ``"drift"`` and ``"lead hum"`` (of one
-        electrode). What must not be taken for them: ``"alpha"``, ``"mu"``, ``"frontal delta"``,
+        electrode). Controls that resemble artifacts: ``"alpha"``, ``"mu"``, ``"frontal delta"``,
         ``"photic driving"``, ``"head shaking"``, ``"chest percussion"``, ``"breathing"``,
         ``"sweat"``.
     reference : "mastoids" | "average" | sequence of str
-        The reference. Channel names must be among the simulated channels, which then
-        become flat, as in a recording.
+        The reference. Channel names must be among the simulated channels. A single reference
+        channel becomes flat, as in a recording.
     %(random_state)s
         None is a fixed seed here: the same call gives the same recording.
     %(verbose)s
@@ -256,7 +256,7 @@ def simulate_raw(
 
 
 def _scaled_brain(head: Head, size: tuple, subtract: NDArray[np.float64], amplitude: float) -> Part:
-    """Return the brain so that the median channel has the standard deviation asked for."""
+    """Return brain sources scaled to the given median standard deviation of the channels."""
     brain = _sources.brain(head, *size)
     scale = amplitude / np.median((subtract @ brain.maps @ brain.signals).std(axis=1))
     return replace(brain, maps=scale * brain.maps)
@@ -270,12 +270,12 @@ def _blink_parts(
     amplitude: float,
     rotation: float,
 ) -> list[Part]:
-    """Return lids and, if asked for, eyes that turn with them."""
+    """Return the lids and, if requested, the eyes that rotate with them."""
     parts = [_sources.blinks(head, peaks, *size)]
     if rotation:
         turn = _sources.rotations(head, peaks, *size)
         parts.append(replace(turn, signals=rotation * turn.signals))
-    # The height asked for is what the recording shows, so it is set after referencing.
+    # The amplitude is that in the recording, so it is set after referencing.
     return [
         replace(part, maps=part.maps * amplitude / np.abs(subtract @ part.maps).max())
         for part in parts
@@ -288,7 +288,7 @@ def _recorded(
     subtract: NDArray[np.float64],
     info: mne.Info,
 ) -> SimulatedRecording:
-    """Mix all parts, refer them to the reference, and keep the truth."""
+    """Mix all parts, apply the reference, and keep the sources."""
     mixing = np.hstack([part.maps for group in parts.values() for part in group])
     signals = np.vstack([part.signals for group in parts.values() for part in group])
     names = [n for n, group in parts.items() for part in group for _ in part.signals]

@@ -1,4 +1,4 @@
-"""The public solver: checks, whitening, the chosen algorithm, and what it reports."""
+"""The public solver: checks, whitening, the choice of algorithm, and its result."""
 
 import time
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ from mne_otica.solver.transport import gaussian_floor, gaussian_targets
 ALGORITHMS = ("newton", "riemannian")
 REFINEMENTS = ("auto", "none", "rotation", "full")
 DEFAULT_MAX_ITER = 500
-# Largest correlation among signals that were whitened by their own covariance, in single
-# precision.
+# Largest correlation of signals that were whitened by their own sample covariance, in single
+# precision
 MAX_ROUNDING = 1e-4
 # Largest deviation of the covariance from the identity that passes as whitened: it
 # allows for whitening by a known covariance instead of that of the sample.
@@ -35,26 +35,26 @@ MAX_WHITENESS_ERROR = 0.2
 
 
 class OTICAConvergenceWarning(UserWarning):
-    """The solver stopped at ``max_iter`` before its steps became small."""
+    """The solver reached ``max_iter`` before it converged."""
 
 
 @dataclass
 class Unmixing:
-    """A matrix that separates whitened data, and how it was reached.
+    """An unmixing matrix of whitened data, and information about the fit.
 
     Attributes
     ----------
     W : ndarray, shape (n_components, n_components)
-        The matrix, with rows of unit length, orthogonal unless refined fully. Components are
-        ordered from the least to the most Gaussian, and each has a skewness of at least zero:
-        its large deflections point up.
+        The matrix, with rows of unit length; orthogonal unless ``refine="full"``. Components are
+        ordered from the least to the most Gaussian. The skewness of each is not negative: its
+        large deflections are positive.
     contrast : ndarray, shape (n_components,)
-        Squared Wasserstein distance of each component to the Gaussian, less what as many
-        Gaussian samples would show: about zero for a component that is mere noise.
+        Squared Wasserstein distance of each component from a Gaussian, minus the value expected
+        for as many Gaussian samples: about zero for Gaussian noise.
     n_iter : int
-        Iterations made.
+        Number of iterations.
     n_evaluations : int
-        Passes over the data, or over a part of it.
+        Number of passes over the data or a subsample.
     step : float
         Largest rotation angle of the last iteration, in radians.
     converged : bool
@@ -87,17 +87,17 @@ def otica(
 ) -> tuple:
     r"""Separate mixed signals into independent components by optimal transport.
 
-    The components are the directions whose distributions lie farthest from a Gaussian in
-    the squared Wasserstein distance :footcite:`Jha2026`. There is nothing to tune.
+    The components are the directions whose distributions are farthest from a Gaussian in
+    the squared Wasserstein distance :footcite:`Jha2026`. No parameter needs tuning.
 
     Parameters
     ----------
     X : array-like, shape (n_channels, n_samples)
-        The mixed signals. Never changed.
+        The mixed signals. They are not changed.
     n_components : int | float | None
-        How many components to estimate. An int is a number of principal components; a float
-        between 0 and 1 takes as many as explain more than that share of the variance; None
-        takes as many as the rank of the data. Must be None if ``whiten=False``.
+        The number of components. An int is a number of principal components; a float
+        between 0 and 1 selects as many as explain more than that share of the variance; None
+        uses the rank of the data. Must be None if ``whiten=False``.
     whiten : bool
         If True, X is centred, reduced to ``n_components`` principal components and
         whitened. If False, X must be white already and is used as it is: nothing is
@@ -106,27 +106,27 @@ def otica(
         ``"newton"``: quasi-Newton on the orthogonal group, fast and deterministic.
         ``"riemannian"``: the stochastic algorithm of the paper, for comparison.
     max_iter : int | str
-        Most iterations to make. ``"auto"`` is 500 for ``"newton"``, and the number of
-        symmetric steps that ``compute`` stands for with ``"riemannian"``.
+        The maximum number of iterations. ``"auto"`` is 500 for ``"newton"``, and the number of
+        symmetric steps of the chosen ``compute`` for ``"riemannian"``.
     tol : float
         ``"newton"`` stops when no plane is rotated by more than this angle (in radians) in
-        an iteration, or when ten iterations gain next to nothing, as they do among
+        an iteration, or when ten iterations hardly improve the objective, as happens with
         nearly Gaussian components. ``"riemannian"`` always runs its whole schedule.
     w_init : array-like, shape (n_components, n_components) | None
-        Where to start, made orthogonal first. None starts from the principal axes.
+        The initial unmixing matrix, which is made orthogonal. None starts from the principal axes.
     refine : bool | str
-        How far ``"newton"`` goes on from the optimum of the contrast to the most precise
-        estimate near to it. ``"none"`` (or False) stops at the optimum, the estimate of the
-        paper. ``"rotation"`` (or True) seeks the best rotation. ``"full"`` seeks the best
-        invertible matrix, which does not take over the error of the sample covariance.
-        ``"auto"`` is ``"full"``, or ``"rotation"`` if ``whiten=False`` and X is white up to
-        chance only: then the covariance is known better than the samples tell it.
+        How ``"newton"`` refines the optimum of the contrast. ``"none"`` (or False) stops at the
+        optimum, the estimate of the paper. ``"rotation"`` (or True) maximises the likelihood over
+        rotations. ``"full"`` maximises it over invertible matrices, so that errors of the sample
+        covariance do not enter. ``"auto"`` is ``"full"``, or ``"rotation"`` if
+        ``whiten=False`` and the sample covariance of X is not exactly the identity: X was then
+        whitened by a covariance that is known better than from these samples.
     compute : str
         ``"low"`` or ``"high"``: the paper's two budgets of restarts and steps.
         Used by ``"riemannian"`` only.
     random_state : int | RandomState | Generator | None
-        Seed of the samples looked at first and of the search for better optima. None is
-        a fixed seed, so the same call gives the same answer.
+        Seed of the subsamples and of the search for better optima. None is a fixed seed, so the
+        same call gives the same result.
     return_n_iter : bool
         Whether to return the number of iterations as well.
     %(verbose)s
@@ -136,10 +136,10 @@ def otica(
     K : ndarray, shape (n_components, n_channels) | None
         The whitening matrix, None if ``whiten=False``.
     W : ndarray, shape (n_components, n_components)
-        The unmixing of the whitened data, with rows of unit length, so that components have unit
-        variance. It is orthogonal with ``refine="none"`` and ``"rotation"`` only. Components are
-        ordered from the least to the most Gaussian, and each has a skewness of at least zero:
-        its large deflections point up.
+        The unmixing matrix of the whitened data, with rows of unit length, so that components
+        have unit variance. It is orthogonal with ``refine="none"`` and ``"rotation"`` only.
+        Components are ordered from the least to the most Gaussian. The skewness of each is not
+        negative: its large deflections are positive.
     Y : ndarray, shape (n_components, n_samples)
         The components, ``W @ K @ (X - mean)``, or ``W @ X`` if ``whiten=False``.
     n_iter : int
@@ -148,17 +148,17 @@ def otica(
     Notes
     -----
     For whitened data :math:`x` and an orthogonal :math:`W` with rows :math:`w_i` the solver
-    maximises :math:`\sum_i W_2^2(w_i^\top x, \mathcal{N}(0, 1))`. At its optimum the
-    transport maps give way to the score functions of the components, which tell them apart with
-    the least variance, and with ``refine="full"`` the likelihood is maximised over all invertible
-    matrices nearby. Pairs of components that are both nearly Gaussian stay as they are.
+    maximises :math:`\sum_i W_2^2(w_i^\top x, \mathcal{N}(0, 1))`. The optimum is then refined with
+    the score functions of the components in place of the transport maps, which gives the estimate
+    with the smallest variance; with ``refine="full"`` the likelihood is maximised over invertible
+    matrices. Pairs of components that are both nearly Gaussian are not refined.
 
     If threadpoolctl is installed, the objective is computed on as many threads as there are cores,
-    or as the environment variable ``OMP_NUM_THREADS`` says; the result does not depend on their
+    or as set by the environment variable ``OMP_NUM_THREADS``; the result does not depend on their
     number.
 
-    If the rotations are still larger than ``tol`` at ``max_iter``, an
-    :class:`OTICAConvergenceWarning` says so.
+    If the rotations are still larger than ``tol`` at ``max_iter``, there is an
+    :class:`OTICAConvergenceWarning`.
 
     References
     ----------
@@ -277,7 +277,7 @@ def check_options(
 
 
 def _whitening(X: NDArray, n_components: int | float | None) -> Whitening:
-    """Choose the components as asked for, as far as the data has them."""
+    """Return the whitening matrix for the requested components, up to the rank of the data."""
     _validate_type(n_components, ("int-like", float, None), "n_components")
     channels = Channels(X)
     rank = channels.rank
@@ -306,7 +306,7 @@ def _whitening(X: NDArray, n_components: int | float | None) -> Whitening:
 
 
 def _rank_cause(constant: NDArray[np.intp], n_channels: int, rank: int) -> str:
-    """Say why there are fewer independent channels than channels."""
+    """Return why the rank is lower than the number of channels, as text."""
     if len(constant):
         return f"X has {n_channels} channels, of which {constant.tolist()} are constant."
     if rank < n_channels:
@@ -351,13 +351,13 @@ def _initial_rotation(w_init: ArrayLike | None, size: int) -> NDArray[np.float64
 
 
 def _chosen_refinement(refine: bool | str, X: NDArray) -> str:
-    """Return how far to refine these data."""
+    """Return the refinement to use for these data."""
     if not isinstance(refine, str):
         return "rotation" if refine else "none"
     if refine != "auto":
         return refine
-    # Signals that are white up to chance were whitened by a covariance known from elsewhere. That
-    # is better than what these samples tell, so only the rotation is sought.
+    # If the sample covariance is not exactly the identity, the signals were whitened by a
+    # covariance from elsewhere, which is better known, so only the rotation is refined.
     covariance = sum(X[:, chunk] @ X[:, chunk].T for chunk in chunks(X))
     std = np.sqrt(np.diag(covariance))
     error = np.abs(covariance / np.outer(std, std) - np.eye(len(X))).max()
@@ -365,7 +365,7 @@ def _chosen_refinement(refine: bool | str, X: NDArray) -> str:
 
 
 def _in_order(solution: Solution, X: NDArray) -> Unmixing:
-    """Order the components by contrast and let their large deflections point up."""
+    """Sort the components by contrast, and make their large deflections positive."""
     n_samples = X.shape[1]
     order = np.argsort(solution.correlation, kind="stable")
     W = solution.W[order]

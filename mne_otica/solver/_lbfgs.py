@@ -5,20 +5,20 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-MEMORY = 10  # pairs of steps and gradients that are remembered
+MEMORY = 10  # pairs of steps and gradient changes that are kept
 
 
 class Memory:
-    """The recent past of a descent, and the directions it suggests.
+    """Recent steps and gradients, and the search direction computed from them.
 
-    Steps and gradients are arrays of any one shape.
+    Steps and gradients are arrays of the same, arbitrary shape.
     """
 
     def __init__(self) -> None:
         self.pairs: list[tuple[NDArray, NDArray, float]] = []
 
     def add(self, step: NDArray, change: NDArray) -> None:
-        """Remember a step and the change of the gradient along it."""
+        """Add a step and the change of the gradient along it."""
         curvature = np.vdot(step, change)
         if curvature > 1e-10 * np.linalg.norm(step) * np.linalg.norm(change):
             self.pairs = [*self.pairs[1 - MEMORY :], (step, change, 1 / curvature)]
@@ -33,7 +33,7 @@ class Memory:
         gradient : ndarray
             The gradient.
         precondition : callable
-            Multiplies by a first guess of the inverse Hessian.
+            Multiplies by an initial approximation of the inverse Hessian.
         """
         q = gradient.copy()
         weights = []

@@ -9,11 +9,11 @@ independence a rotation in the plane (i, j) has the curvature
 vanishes only for two Gaussians, so no switching between sub- and super-Gaussian
 sources is needed. Limited-memory BFGS starts from this curvature.
 
-Far from the sources that curvature says nothing. There the steps are those of a fixed point: at an
+Far from the sources that curvature is not informative. There fixed-point iterations are used: at an
 optimum ``diag(k) - G`` is symmetric, so W is multiplied by its orthogonal part. For a small
 rotation this is the Newton step above; from a random start, where every direction looks
-Gaussian, it takes the power method's leaps (FastICA's, with the transport maps for its function),
-and a dozen of them come near to hundreds of sources.
+Gaussian, these are large steps as in FastICA, with the transport maps as nonlinearities,
+and a dozen of them get close to hundreds of sources.
 
 The optimum of the contrast is then refined: see `_refinement`.
 """
@@ -28,18 +28,14 @@ from numpy.typing import NDArray
 from mne_otica.solver._lbfgs import Memory
 from mne_otica.solver._objective import Evaluation, Objective
 from mne_otica.solver._optima import WORTHWHILE, escape
-from mne_otica.solver._refinement import (
-    negligible_drop,
-    refine_fully,
-    refine_rotation,
-    unit_rows,
-)
+from mne_otica.solver._refinement import negligible_drop, refine_fully, refine_rotation
 from mne_otica.solver._rotations import nearest_rotation, rotation
 from mne_otica.solver._solution import Solution
 
-# Pairs of nearly Gaussian components have next to no curvature. This floor keeps their steps,
-# which are mostly noise, from growing out of proportion.
-MIN_CURVATURE = 0.05
+# Pairs of nearly Gaussian components have next to no curvature, and steps that are mostly noise. A
+# floor keeps that noise, an angle of sqrt(2 / N) over the curvature, below this many radians.
+MAX_NOISE = 0.28
+MAX_CURVATURE_FLOOR = 0.05
 LONGEST_STEP = 0.7  # radians; rotations by more than 45 degrees only relabel components
 SUFFICIENT_DECREASE = 1e-4
 MAX_HALVINGS = 6
@@ -59,8 +55,8 @@ MIN_SCOUT_SAMPLES = 10_000
 SCOUT_SAMPLES_PER_COMPONENT = 50
 MIN_VARIANCE = 0.1  # of a direction among the samples of a scout, to be made one
 # Where there are this many times more samples again, and a refinement follows on all of them, the
-# optimum is sought, and refined, on a part of that many times the samples of the scout.
-MIDDLE_FACTOR = 4
+# optimum is sought on a part of that many times the samples of the scout.
+MIDDLE_FACTOR = 6
 MIDDLE_FROM = 2
 # What is polished later, on all samples and components, need not be found exactly.
 SCOUT_TOL_FACTOR = 10
@@ -87,11 +83,12 @@ def minimise(
     memory = Memory()
     values = [here.value]
     plateau = max(PLATEAU_DROP, PLATEAU_SHARE * len(W) ** 2 / (4 * objective.X.shape[1]))
+    floor = min(np.sqrt(2 / objective.X.shape[1]) / MAX_NOISE, MAX_CURVATURE_FLOOR)
     size, converged = np.pi / 2, len(W) == 1  # leaps may turn as far
     while n_iter < max_iter and not converged:
         gradient = here.gradient[planes]
         excess = here.slope - here.correlation
-        curvature = np.maximum(excess[planes[0]] + excess[planes[1]], MIN_CURVATURE)
+        curvature = np.maximum(excess[planes[0]] + excess[planes[1]], floor)
         step = memory.direction(gradient, partial(np.multiply, 1 / curvature))
         if step @ gradient >= 0:
             memory, step = Memory(), -gradient / curvature
@@ -159,43 +156,35 @@ def solve(
     n_scout = max(MIN_SCOUT_SAMPLES, SCOUT_SAMPLES_PER_COMPONENT * len(X))
     n_middle = MIDDLE_FACTOR * n_scout
     refined = refinement != "none" and len(X) > 1
-    nearly = tol
+    nearly = REFINED_TOL_FACTOR * tol if refined else tol
     if X.shape[1] >= SCOUTED_FROM * n_scout:
-        W = fit.descend(_some(X, n_scout, rng)[0], W, SCOUT_TOL_FACTOR * tol).W
-        nearly = REFINED_TOL_FACTOR * tol if refined else tol
+        W = fit.descend(_some(X, n_scout, rng), W, SCOUT_TOL_FACTOR * tol).W
     if X.shape[1] >= MIDDLE_FROM * n_middle and refined:
-        some, whitening = _some(X, n_middle, rng)
-        W = fit.descend_and_escape(some, W, nearly).W
+        W = fit.descend_and_escape(_some(X, n_middle, rng), W, nearly).W
         # What is rare may be missing among them.
         solution = fit.descend(X, W, SCOUT_TOL_FACTOR * tol)
-        if refinement == "full":
-            W = fit.refine(some, solution.W, refinement, tol, X.shape[1])
-            solution = replace(solution, W=unit_rows(W @ whitening))
     else:
         solution = fit.descend_and_escape(X, W, nearly)
     if refined:
-        W = fit.refine(X, solution.W, refinement, tol, X.shape[1])
+        W = fit.refine(X, solution.W, refinement, tol)
         fit.n_evaluations += 1
         solution = replace(solution, W=W, correlation=Objective(X)(W).correlation)
     return replace(solution, n_iter=fit.n_iter, n_evaluations=fit.n_evaluations)
 
 
-def _some(
-    X: NDArray[np.float32], n_samples: int, rng: np.random.Generator
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Draw samples and make them white; return them and the matrix that did."""
-    return _whitened(X[:, np.sort(rng.choice(X.shape[1], n_samples, replace=False))])
+def _some(X: NDArray[np.float32], n_samples: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Draw samples and make them white, as they are only as part of all.
 
-
-def _whitened(X: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Make white what is white only as part of more samples.
-
-    Correlations that a few samples have by chance would drown what is not Gaussian in them.
+    Correlations that a few samples have by chance would drown what is not Gaussian in them. One is
+    drawn from each of as many spans of time: neighbours tell almost the same, gaps are a loss.
     """
-    values, vectors = np.linalg.eigh(np.cov(X, dtype=np.float64, bias=True))
+    spans = np.arange(n_samples) + rng.random(n_samples)
+    X = X[:, (spans * (X.shape[1] / n_samples)).astype(int)]
+    covariance = np.atleast_2d(np.cov(X, dtype=np.float64, bias=True))
+    values, vectors = np.linalg.eigh(covariance)
     # What is rare can be missing among few samples: its noise is not blown up to its size.
     half = ((vectors / np.sqrt(np.maximum(values, MIN_VARIANCE))) @ vectors.T).astype(X.dtype)
-    return half @ (X - X.mean(axis=1, keepdims=True)), half
+    return half @ (X - X.mean(axis=1, keepdims=True))
 
 
 class _Fit:
@@ -236,17 +225,12 @@ class _Fit:
         return best
 
     def refine(
-        self,
-        X: NDArray[np.float32],
-        W: NDArray[np.float64],
-        refinement: str,
-        tol: float,
-        n_samples: int,
+        self, X: NDArray[np.float32], W: NDArray[np.float64], refinement: str, tol: float
     ) -> NDArray[np.float64]:
-        """Go from the optimum to the most precise estimate that so many samples are worth."""
+        """Go from the optimum to the most precise estimate near to it."""
         objective = Objective(X)
         if refinement == "full":
-            W = refine_fully(objective, W, tol, negligible_drop(len(X), n_samples))
+            W = refine_fully(objective, W, tol, negligible_drop(*X.shape))
         else:
             W = refine_rotation(objective, W, tol)
         self.n_evaluations += objective.n_evaluations

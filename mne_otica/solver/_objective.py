@@ -1,16 +1,17 @@
 """The function that the quasi-Newton solver minimises, and its derivatives."""
 
 import threading
-from collections import deque
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array
 
 from mne_otica.solver._scores import MERGE, N_MERGED
 from mne_otica.solver._threads import in_threads
-from mne_otica.solver.transport import bin_counts, bin_index, targets_and_slopes
+from mne_otica.solver.transport import N_BINS, bin_index, targets_and_slopes
 
 N_BLOCKS = 16  # in which a recording is judged by itself
 # Columns are handled in pieces, an even number of them for two cores. They do not depend on the
@@ -42,6 +43,16 @@ class Evaluation(NamedTuple):
         return self.moments - self.moments.T
 
 
+class _Chunk:
+    """Some samples, and what became of them in the last pass."""
+
+    def __init__(self, X: NDArray[np.float32]) -> None:
+        self.X = X
+        # Allocating them anew in each pass would take a third of its time.
+        self.Y = np.empty(X.shape, dtype=np.float32)
+        self.place = np.empty(X.shape, dtype=np.int32)
+
+
 class Objective:
     """The sum of C over the components of W X, by the binned transport map.
 
@@ -55,9 +66,8 @@ class Objective:
         self.X = X
         self.n_evaluations = 0
         # Buffers are kept: allocating them anew in each call would take a third of its time.
-        self._Y = np.empty_like(X)
-        self._index = np.empty(X.shape, dtype=np.uint16)
-        self._chunks = _chunks(*X.shape)
+        self._first = N_BINS * np.arange(len(X), dtype=np.int32)[:, np.newaxis]
+        self._chunks = [_Chunk(X[:, columns]) for columns in _chunks(*X.shape)]
 
     def __call__(self, W: NDArray[np.float64]) -> Evaluation:
         """Evaluate the objective and its derivatives at W."""
@@ -69,13 +79,14 @@ class Objective:
         self.n_evaluations += 1
         W = W.astype(np.float32)
 
-        def unmix(chunk: slice) -> None:
-            Y = np.matmul(W, self.X[:, chunk], out=self._Y[:, chunk])
-            bin_index(Y, work=_work(Y.shape), out=self._index[:, chunk])
+        def unmix(chunk: _Chunk) -> NDArray[np.int32]:
+            np.matmul(W, chunk.X, out=chunk.Y)
+            bin_index(chunk.Y, work=_work(chunk.Y.shape), out=chunk.place)
+            chunk.place += self._first
+            return _counted(chunk.place, self._first.size * N_BINS)
 
-        deque(in_threads(unmix, self._chunks), maxlen=0)
-        # In one thread: NumPy counts without letting go of the interpreter.
-        return bin_counts(self._index)
+        total = sum(in_threads(unmix, self._chunks))
+        return total.reshape(len(W), N_BINS).astype(np.int64)
 
     def block_counts(self) -> NDArray[np.int64]:
         """Count successive blocks of samples of the components that were counted last.
@@ -87,9 +98,11 @@ class Objective:
         """
         n_rows, n_samples = self.X.shape
         counts = np.empty((N_BLOCKS, n_rows, N_MERGED), dtype=np.int64)
-        first = N_MERGED * (np.arange(n_samples) * N_BLOCKS // n_samples)
-        for row, index in enumerate(self._index):
-            together = np.bincount(first + index // MERGE, minlength=N_BLOCKS * N_MERGED)
+        block = N_MERGED * (np.arange(n_samples) * N_BLOCKS // n_samples)
+        for row in range(n_rows):
+            place = np.concatenate([chunk.place[row] for chunk in self._chunks])
+            index = place // MERGE - row * N_MERGED
+            together = np.bincount(block + index, minlength=N_BLOCKS * N_MERGED)
             counts[:, row] = together.reshape(N_BLOCKS, N_MERGED)
         return counts
 
@@ -102,12 +115,12 @@ class Objective:
             The function f_i of each component, by its value in each bin.
         """
 
-        def moments(chunk: slice) -> NDArray[np.float32]:
-            Y = self._Y[:, chunk]
-            mapped = _work(Y.shape)
-            for row, index in enumerate(self._index[:, chunk]):
-                np.take(tables[row], index, out=mapped[row], mode="clip")
-            return mapped @ Y.T
+        def moments(chunk: _Chunk) -> NDArray[np.float32]:
+            mapped = _work(chunk.Y.shape)
+            index = _work(chunk.Y.shape, np.intp)  # what NumPy would make anew
+            index[...] = chunk.place
+            np.take(tables, index, out=mapped, mode="clip")
+            return mapped @ chunk.Y.T
 
         total = np.zeros((len(self.X), len(self.X)))
         for part in in_threads(moments, self._chunks):
@@ -115,15 +128,32 @@ class Objective:
         return total / self.X.shape[1]
 
 
+def _counted(place: NDArray[np.int32], n_places: int) -> NDArray[np.int32]:
+    """Count how often each place occurs.
+
+    As the product of a sparse column of ones: SciPy lets go of the interpreter meanwhile, which
+    NumPy's bincount does not.
+    """
+    ends = np.array([0, place.size], dtype=np.int32)
+    column = csc_array((_ones(place.size), place.ravel(), ends), shape=(n_places, 1))
+    return column @ np.ones(1, dtype=np.int32)
+
+
+@lru_cache(maxsize=4)
+def _ones(size: int) -> NDArray[np.int32]:
+    return np.ones(size, dtype=np.int32)
+
+
 _of_thread = threading.local()
 
 
-def _work(shape: tuple[int, int]) -> NDArray[np.float32]:
-    """Return an array of this thread, to be used until it asks for the next."""
+def _work(shape: tuple[int, int], dtype: type = np.float32) -> NDArray:
+    """Return an array of this thread, to be used until it asks for the next of its type."""
     size = shape[0] * shape[1]
-    if size > getattr(_of_thread, "size", 0):
-        _of_thread.size, _of_thread.array = size, np.empty(size, dtype=np.float32)
-    return _of_thread.array[:size].reshape(shape)
+    arrays = _of_thread.__dict__
+    if size > getattr(arrays.get(dtype), "size", 0):
+        arrays[dtype] = np.empty(size, dtype=dtype)
+    return arrays[dtype][:size].reshape(shape)
 
 
 def _chunks(n_rows: int, n_samples: int) -> list[slice]:

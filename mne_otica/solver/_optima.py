@@ -1,19 +1,19 @@
-"""Ways out of the local optima of the contrast.
+"""Escape from local optima of the contrast.
 
-Two kinds of trap are met in practice, and each has its own way out. Both only ever lower the
-objective, the sum of C over the components.
+Two kinds of local optima occur in practice. The steps to leave them are accepted only if they
+lower the objective, the sum of C over the components.
 
-Pairs. Two sources can sit at 45 degrees in a plane. Such components are uncorrelated but
-dependent, so one matrix product of their Gaussian scores names the few pairs that are worth a
-grid of rotations.
+Pairs. Two sources can be mixed at 45 degrees in a plane. Such components are uncorrelated but
+dependent, so one matrix product of their Gaussian scores selects the few pairs for which a
+grid of rotations is tried.
 
 The weak block. Components that look Gaussian are Gaussian, or mixtures of sources with fine
-structure, such as the lattice of a count. The contrast then has a needle a few degrees
-wide at each source and a flat, noisy plain between. On that plain only cumulants tell
-sources apart. So the block is solved on a cumulant tensor first, without a pass over the data,
-which lands near some of the needles. Lattices are found from there by `_needles`; for what is left,
-the contrast takes over. Components that were resolved leave the block, and the
-smaller block is easier. Data whose components are all clearly non-Gaussian pay nothing.
+structure, such as counts on a lattice. The contrast then has a narrow peak, a few degrees
+wide, at each source, and is flat and noisy in between. There only cumulants distinguish the
+sources. So the block is solved on a cumulant tensor first, without a pass over the data; the result
+is close to some of the peaks. Lattices are found from there by `_needles`; for the rest, the
+contrast is optimised. Resolved components leave the block, and the smaller block is easier. If all
+components are clearly non-Gaussian, this takes no time.
 """
 
 from collections.abc import Callable
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from mne_otica.solver._needles import find_needles
 from mne_otica.solver._rotations import nearest_rotation
+from mne_otica.solver._threads import in_threads
 from mne_otica.solver.transport import target_correlation, transport_map
 
 # In units of the contrast W2². Samples of noise show 0.001 or less, needles 0.02 or so.
@@ -99,7 +100,11 @@ def _turn_pairs(
     i, j = _candidate_pairs(Y, correlation)
     grid = Y[:, :: max(1, Y.shape[1] // N_GRID_SAMPLES)]
     angles = np.arange(N_ANGLES) * (np.pi / 2 / N_ANGLES)
-    values = np.array([target_correlation(_turned(grid[i], grid[j], a)).sum(0) for a in angles])
+
+    def value(angle: float) -> NDArray[np.float32]:
+        return target_correlation(_turned(grid[i], grid[j], angle)).sum(axis=0)
+
+    values = np.array(in_threads(value, angles))
     drops, best = values[0] - values.min(axis=0), angles[values.argmin(axis=0)]
     better, free = W.copy(), np.ones(len(W), dtype=bool)
     for pair in np.argsort(drops)[::-1]:

@@ -1,15 +1,15 @@
 """The most precise estimate near an optimum of the contrast.
 
-Near independence every method solves an equation of one kind: the mean of ψ_i(y_i) y_j vanishes for
-all pairs. The contrast takes the transport maps for ψ. They find the sources, but any other ψ has
-its zero at the same place, and differs in the scatter that a finite sample leaves. It is smallest
-for the score functions of the components, which `_scores` fits to them.
+Near independence every method solves estimating equations of one form: the mean of ψ_i(y_i) y_j
+is zero for all pairs. With the transport maps as ψ this is the optimum of the contrast. Other ψ
+have the same solution, but another variance in finite samples. The variance is smallest for the
+score functions of the components, which `_scores` estimates.
 
 Among rotations, one equation is left for each pair, and with the scores the angle of two components
 has the variance 1 / (N (e_i + e_j)), where 1 + e = E[ψ²].
 
-Whitening with the covariance of a sample takes over its error, though, which a rotation can only
-share out. All invertible matrices together do not pay this price. For components with the
+Whitening with the sample covariance inherits its error, however, which no rotation can remove.
+Optimising over all invertible matrices avoids it. For components with the
 densities f_i, the mean negative log-likelihood of a sample is
 
     L(W) = Σ_i E[-log f_i(y_i)] - log|det W|,    y = W x,
@@ -96,7 +96,7 @@ def negligible_drop(n_components: int, n_samples: int) -> float:
 def refine_fully(
     objective: Objective, W: NDArray[np.float64], tol: float, negligible: float
 ) -> NDArray[np.float64]:
-    """Go from a rotation to the most likely matrix near to it.
+    """Maximise the likelihood over invertible matrices, starting from a rotation.
 
     Parameters
     ----------

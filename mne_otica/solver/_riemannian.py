@@ -1,9 +1,9 @@
 """OT-ICA by the stochastic Riemannian gradient method of the paper.
 
-First a deflation: components are sought one after the other in the orthogonal complement of
-those found, each from many random starts at once, and the start with the largest contrast
-wins. Then Algorithm 1 refines all components together by mini-batch gradient steps with
-dithering, tangent projection and symmetric decorrelation. It is there to be compared with;
+First comes a deflation: components are found one by one in the orthogonal complement of
+those found before, each from many random starts, of which the one with the largest contrast is
+kept. Then Algorithm 1 refines all components together by mini-batch gradient steps with
+dithering, tangent projection and symmetric decorrelation. This is for comparison only;
 `_newton` finds better optima in a fraction of the time.
 """
 
@@ -26,7 +26,7 @@ SYMMETRIC_DECAY = 0.99
 
 
 class Budget(NamedTuple):
-    """How much work the paper allots in one of its two compute regimes."""
+    """The settings of one of the paper's two compute budgets."""
 
     restarts_per_component: int
     max_restarts: int
@@ -46,7 +46,7 @@ def solve(
     rng: np.random.Generator,
     on_step: Callable[[], None],
 ) -> Solution:
-    """Find the rotation W; deflation is skipped when a start is given."""
+    """Find the rotation W; deflation is skipped if an initial W is given."""
     if W is None:
         W = _deflate(X, BUDGETS[budget], rng)
     rate, rotated = SYMMETRIC_RATE, 0.0
@@ -63,7 +63,7 @@ def solve(
         n_iter=max_iter,
         n_evaluations=max_iter,
         step=float(rotated),
-        converged=True,  # the schedule is fixed: it has run its course
+        converged=True,  # the schedule is fixed, and was completed
     )
 
 
@@ -87,7 +87,7 @@ def _tangent(G: NDArray, W: NDArray) -> NDArray[np.float64]:
 
 
 def _deflate(X: NDArray, budget: Budget, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Find one component after the other, each the best of many random starts."""
+    """Find components one by one, each the best of many random starts."""
     size = len(X)
     n_restarts = min(budget.restarts_per_component * size, budget.max_restarts)
     found = np.empty((0, size))
@@ -107,6 +107,6 @@ def _deflate(X: NDArray, budget: Budget, rng: np.random.Generator) -> NDArray[np
 
 
 def _orthogonal_rows(B: NDArray, found: NDArray) -> NDArray[np.float64]:
-    """Project the rows of B out of the span of those found, and give them unit length."""
+    """Make the rows of B orthogonal to those found, and scale them to unit length."""
     B = B - (B @ found.T) @ found
     return B / np.linalg.norm(B, axis=1, keepdims=True)

@@ -84,7 +84,7 @@ class Scores(NamedTuple):
 
 
 class Smoothness(NamedTuple):
-    """What keeps the score functions of the components from following noise."""
+    """The regularisation of the score functions of the components."""
 
     penalties: NDArray[np.float64]
     weights: NDArray[np.float64]  # of f, from 0 for what looks Gaussian to 1
@@ -175,9 +175,9 @@ def merged_edges() -> NDArray[np.float64]:
 
 
 def evidence(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return how sure it is that components are not Gaussian, from 0 to 1.
+    """Return the evidence that components are not Gaussian, from 0 to 1.
 
-    Gaussian samples show a contrast, and d weights that were chosen for it raise it by d / 2 N.
+    Gaussian samples have a positive contrast, and fitting d weights raises it by d / 2 N.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def evidence(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 def choose_smoothness(
     counts: NDArray[np.int64], blocks: NDArray[np.int64], information: NDArray[np.float64]
 ) -> Smoothness:
-    """Choose how smooth the score of each component is, by what other blocks show.
+    """Choose the smoothness of the score of each component by cross-validation over blocks.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the algorithms hand back to the solver."""
+"""The result of an algorithm."""
 
 from dataclasses import dataclass
 
@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 @dataclass
 class Solution:
-    """Where an algorithm stopped."""
+    """The final unmixing matrix of an algorithm."""
 
     W: NDArray[np.float64]  # acts on the whitened data, rows of unit length
     correlation: NDArray[np.float64]  # C of each component, see `transport`
     n_iter: int
-    n_evaluations: int  # passes over the data, or over a part of it
+    n_evaluations: int  # passes over the data or a subsample
     step: float  # largest rotation angle of the last iteration, in radians
     converged: bool

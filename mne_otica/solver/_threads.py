@@ -1,10 +1,11 @@
-"""Pieces of work on a few threads: NumPy lets go of the interpreter in most of what it does.
+"""Work on a few threads, since NumPy releases the GIL in most operations.
 
-The threads of BLAS would compete with them, so BLAS is kept to one thread meanwhile. That needs
-threadpoolctl; without it, there is one thread here, and BLAS has as many as it likes.
+The threads of BLAS would compete with them, so BLAS is limited to one thread meanwhile. This needs
+threadpoolctl; without it only one thread is used here, and BLAS is not limited.
 """
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ Result = TypeVar("Result")
 
 
 def n_threads() -> int:
-    """Return how many threads to use: as many as cores, or as ``OMP_NUM_THREADS`` allows."""
+    """Return the number of threads: the number of cores, or ``OMP_NUM_THREADS`` if set."""
     if hasattr(os, "sched_getaffinity"):
         available = len(os.sched_getaffinity(0))
     else:
@@ -28,7 +29,7 @@ def n_threads() -> int:
 
 @cache
 def _blas() -> Any:
-    """Return what controls the threads of BLAS, or None if nothing does."""
+    """Return the controller of the threads of BLAS, or None if there is none."""
     try:
         from threadpoolctl import ThreadpoolController
     except ImportError:
@@ -38,7 +39,7 @@ def _blas() -> Any:
 
 
 class _Limit:
-    """One thread for BLAS for as long as anybody asks for it: fits in threads may overlap."""
+    """Limit BLAS to one thread as long as any fit needs it: fits in threads may overlap."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -46,7 +47,7 @@ class _Limit:
         self.limiter: Any = None
 
     def add(self, n: int) -> None:
-        """Count those who ask, and act when the first comes or the last goes."""
+        """Count the fits that run, and set or lift the limit with the first and the last."""
         with self.lock:
             self.n_asking += n
             if self.n_asking and self.limiter is None:
@@ -61,7 +62,7 @@ _LIMIT = _Limit()
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread, where that can be done."""
+    """Limit BLAS to one thread, if possible."""
     if _blas() is None:
         yield
         return
@@ -74,13 +75,32 @@ def one_blas_thread() -> Iterator[None]:
 
 @cache
 def _pool(n_workers: int, process: int) -> ThreadPoolExecutor:
-    """Return a pool of this process: threads do not outlive a fork."""
+    """Return the thread pool of this process: threads do not survive a fork."""
     return ThreadPoolExecutor(n_workers, thread_name_prefix="mne_otica")
 
 
-def in_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-    """Yield the results in the order of the items, whatever the number of threads."""
+def in_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Return the results in the order of the items, whatever the number of threads."""
     n_workers = min(n_threads(), len(items)) if _blas() else 1
     if n_workers < 2:
-        return map(function, items)
-    return _pool(n_workers, os.getpid()).map(function, items)
+        return [function(item) for item in items]
+    left = deque(enumerate(items))
+    results: dict[int, Result] = {}
+
+    def work() -> None:
+        while left:
+            try:
+                number, item = left.popleft()
+            except IndexError:  # another thread was faster
+                return
+            results[number] = function(item)
+
+    # The thread that calls does its share: it need not be woken up.
+    helping = [_pool(n_workers - 1, os.getpid()).submit(work) for _ in range(n_workers - 1)]
+    try:
+        work()
+    finally:
+        for future in helping:
+            if not future.cancel():
+                future.result()
+    return [results[number] for number in range(len(items))]

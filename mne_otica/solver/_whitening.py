@@ -1,4 +1,4 @@
-"""Centring, rank and whitening of arrays, in passes that never copy the whole data."""
+"""Centring, rank and whitening of arrays, without copies of the whole data."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,8 +10,9 @@ CHUNK_BYTES = 32 * 2**20
 # Directions with less than a millionth of the amplitude of the others are rounding errors, as
 # an average reference or an interpolated channel leaves them in single precision.
 MIN_RELATIVE_VARIANCE = 1e-12
-# Steps of the rounding of a mean that a channel has to vary by, by the bytes of a value. Single
-# precision has none to spare: EEG with an offset of a volt varies by a hundred.
+# A channel is constant if it deviates from its mean by at most this many rounding errors of the
+# mean, by the bytes of a value. Single precision has little margin: EEG with an offset of 1 V
+# deviates by a hundred of them.
 ROUNDING_STEPS = {4: 8, 8: 4096}
 
 
@@ -35,12 +36,12 @@ class Channels:
     def __init__(self, X: NDArray) -> None:
         n_channels, n_samples = X.shape
         self.mean = X.mean(axis=1, dtype=np.float64)
-        # Scales are taken out before the covariance is formed, so that neither tiny units nor
-        # a mixture of units costs precision.
+        # Channels are scaled before the covariance is computed, so that neither small nor mixed
+        # units reduce the precision.
         peak = np.abs(X.max(axis=1) - self.mean)
         peak = np.maximum(peak, np.abs(X.min(axis=1) - self.mean))
-        # A channel that varies by little more than the rounding of its values is constant: what
-        # it shows of the others is noise.
+        # A channel that varies by little more than the rounding error of its values counts as
+        # constant: its correlations with others are noise.
         precision = ROUNDING_STEPS[X.dtype.itemsize] * np.finfo(X.dtype).eps * np.abs(self.mean)
         self.constant = np.flatnonzero(peak <= precision)
         peak[self.constant] = np.inf
@@ -55,18 +56,18 @@ class Channels:
         self.correlation = covariance / n_samples / np.outer(relative_std, relative_std)
         variances, self._axes = np.linalg.eigh(self.correlation)
         self._variances = np.maximum(variances, 0)
-        # So are directions no larger than what the rounding of large offsets adds.
+        # Directions no larger than the rounding errors of large offsets do not count either.
         varying = np.where(self.std > 0, self.std, np.inf)
         rounding = np.max(np.finfo(X.dtype).eps * np.abs(self.mean) / varying)
         least = max(MIN_RELATIVE_VARIANCE * self._variances[-1], 16 * n_channels * rounding**2)
         kept = self._variances > least
-        # Centred samples add up to zero, so the last one tells nothing new.
+        # Centred samples sum to zero, so the rank is at most the number of samples minus one.
         rank = min(int(np.sum(kept)), max(n_samples - 1, 1))
         self.rank = rank if len(self.constant) < n_channels else 0
 
     @property
     def null(self) -> NDArray[np.float64]:
-        """Directions in which the channels, scaled to unit variance, do not vary, as columns."""
+        """The null space of the channels at unit variance, as columns."""
         return self._axes[:, : len(self.std) - self.rank]
 
     def stand_in(self) -> NDArray[np.float64]:
@@ -84,7 +85,7 @@ class Channels:
         Parameters
         ----------
         n_components : int | float | None
-            How many, the share of the variance that they explain together, or all.
+            Their number, the share of the variance that they explain, or None for all.
         """
         kept = slice(len(self.std) - self.rank, None)
         amplitudes, axes = np.sqrt(self._variances[kept]), self._axes[:, kept]

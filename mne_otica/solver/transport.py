@@ -6,11 +6,11 @@ probability 1/N, so it carries no sampling noise. The squared Wasserstein distan
 
     W2² = mean(y²) + mean(T²) - 2 C,    C = mean(T · sort(y)),
 
-so all a solver needs is C and the targets put back in the order of the samples.
+so a solver only needs C and the targets in the order of the samples.
 
-Two maps are offered. The exact one sorts. The binned one counts samples in fixed bins and
-gives each sample of a bin the mean of the targets that fall to the bin: O(N), with a C below
-the exact one by at most `binning_error_bound`.
+There are two maps. The exact one sorts the samples. The binned one counts them in fixed bins and
+maps all samples of a bin to the mean of its targets: O(N), with a C below the exact one by at most
+`binning_error_bound`.
 
 Arrays hold one signal per row.
 """
@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-# Bins are uniform in u = y / (|y| + KNEE): fine in the bulk, and still telling apart
-# samples at 5 and at 50 standard deviations, which blinks and pops reach.
+# Bins are uniform in u = y / (|y| + KNEE): fine in the bulk, but still able to distinguish
+# samples at 5 and 50 standard deviations, which blinks and pops reach.
 KNEE = 2.0
 N_BINS = 2048
-# The mean slope needs a density, so it merges bins until each holds many samples. The
-# width of a merged bin also bounds the slope of discrete data, which is infinite in truth.
+# The mean slope needs a density, so bins are merged until each holds many samples. The
+# width of a merged bin also bounds the slope for discrete data, which would be infinite.
 N_SLOPE_BINS = 64
 
 
@@ -35,7 +35,7 @@ def _density_at_quantiles(n_samples: int) -> NDArray[np.float64]:
     """Return the Gaussian density at the quantiles 0, 1/N, ..., 1."""
     z = ndtri(np.arange(n_samples // 2 + 1) / n_samples)
     lower = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
-    # Mirroring makes the targets antisymmetric to the last bit.
+    # Mirroring makes the targets exactly antisymmetric.
     return np.concatenate([lower, lower[: (n_samples + 1) // 2][::-1]])
 
 
@@ -113,11 +113,11 @@ def w2_squared(y: NDArray) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=64)
 def gaussian_floor(n_samples: int) -> float:
-    """Return the W2² that N standardised Gaussian samples show on average.
+    """Return the expected W2² of N standardised Gaussian samples.
 
-    Samples are never perfectly Gaussian, so pure noise has a small positive contrast. It is
-    the integral of p (1 - p) / φ(Φ⁻¹(p))² over the quantiles that N samples resolve, divided
-    by N, less the 3/2 that standardising the mean and the variance takes away (del Barrio,
+    A finite sample is never perfectly Gaussian, so pure noise has a small positive contrast. It
+    is the integral of p (1 - p) / φ(Φ⁻¹(p))² over the quantiles that N samples resolve, minus
+    3/2 for standardising mean and variance, divided by N (del Barrio,
     Cuesta-Albertos, Matrán & Rodríguez-Rodríguez 1999).
     """
     p = np.arange(1, n_samples + 1) / (n_samples + 1)
@@ -132,7 +132,7 @@ def bin_index(
     u = np.abs(y, out=work)
     u += KNEE
     np.divide(y, u, out=u)
-    # Rounding would lift a huge sample to the upper edge of the last bin: end a little below.
+    # Rounding could move a huge sample beyond the last bin, so the scale ends a little below.
     u *= (N_BINS / 2) * (1 - 2**-21)
     u += N_BINS / 2
     if out is None:
@@ -181,10 +181,10 @@ def targets_and_slopes(
     Returns
     -------
     targets : ndarray, shape (n_rows, N_BINS)
-        Mean of the Gaussian targets that fall to the bin, 0 for an empty bin.
+        Mean of the Gaussian targets of the bin, 0 for an empty bin.
     slopes : ndarray, shape (n_rows,)
         Estimate of E[T'(y)], from the density f of merged bins: T' = f / φ(T). With unit
-        variance it is 1 or more (Jensen), whatever a sample shows.
+        variance it is at least 1 (Jensen), so smaller estimates are raised to 1.
     """
     n_samples = int(counts[0].sum())
     cumulated = np.zeros((len(counts), N_BINS + 1), dtype=np.int64)
@@ -194,8 +194,8 @@ def targets_and_slopes(
     merge = N_BINS // N_SLOPE_BINS
     probability = np.diff(cumulated[:, ::merge], axis=1) / n_samples
     phi = (density[:, :-merge:merge] + density[:, merge::merge]) / 2
-    # A merged bin that holds a whole row has no density at either of its edges.
-    # The square of a share is too large on average, by the share over N.
+    # If all samples are in one merged bin, the density is zero at both of its edges. The expected
+    # square of a share exceeds the square of the true share by about the share over N.
     squared = probability * np.maximum(probability - 1 / n_samples, 0)
     slopes = np.sum(squared / (np.maximum(phi, 1e-9) * _slope_bin_widths()), axis=1)
     return targets.astype(np.float32), np.maximum(slopes, 1)
@@ -203,7 +203,7 @@ def targets_and_slopes(
 
 @cache
 def _slope_bin_widths() -> NDArray[np.float64]:
-    """Return the widths of the merged bins, the open ones as wide as their neighbours."""
+    """Return the widths of the merged bins; the two open ones get the width of their neighbours."""
     widths = np.diff(bin_edges(N_SLOPE_BINS))
     widths[[0, -1]] = widths[[1, -2]]
     return widths
@@ -228,11 +228,10 @@ def binned_transport_map(y: NDArray) -> NDArray[np.float32]:
 
 
 def binning_error_bound(y: NDArray) -> NDArray[np.float64]:
-    """Bound how far binning lowers C = mean(T y) below its exact value.
+    """Return a bound on how much binning lowers C = mean(T y).
 
-    Inside a bin the exact map pairs targets and samples in order, the binned map pairs their
-    means, and two ordered sets have a covariance of at most a quarter of the product of their
-    ranges.
+    Within a bin the exact map pairs sorted targets with sorted samples, the binned map pairs their
+    means, and the covariance of two sets is at most a quarter of the product of their ranges.
 
     Parameters
     ----------
@@ -258,8 +257,8 @@ def binning_error_bound(y: NDArray) -> NDArray[np.float64]:
 def mean_slope(y: NDArray) -> NDArray[np.float64]:
     """Return the mean slope E[T'(y)] of the transport map of each row.
 
-    It is 1 for a Gaussian and more for anything else of unit variance. Where it would be
-    infinite (ties, or a density that ends abruptly) the estimate is large but finite.
+    It is 1 for a Gaussian and larger for any other distribution of unit variance. If it is
+    infinite (ties, or a density with an edge), the estimate is large but finite.
 
     Parameters
     ----------

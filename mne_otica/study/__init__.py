@@ -1,4 +1,4 @@
-"""Clean many recordings, go on where the last run ended, and see the study on one page."""
+"""Clean many recordings, resume interrupted runs, and summarise the study on one page."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ Filter = str | Sequence[str] | None
 
 @dataclass(frozen=True, repr=False)
 class Study:
-    """What became of the recordings of a study.
+    """The result of cleaning a study.
 
     Attributes
     ----------
     rows : list of dict
-        One row a recording of this run, worst first.
+        One row per recording of this run, worst first.
     out : pathlib.Path
         The output folder.
     """
@@ -95,46 +95,46 @@ def clean_study(
     bids_root : path-like | None
         The top folder of a BIDS study, in place of ``inputs``.
     subject, session, task, run : str | sequence of str | None
-        Which recordings of a BIDS study; None takes all.
+        The recordings of a BIDS study to clean; None means all.
     datatype : "eeg" | "meg" | None
-        Where in a BIDS study to look for EEG channels; None is the EEG folder of a subject,
-        or the MEG folder of one who has none.
+        The BIDS folder with the EEG channels; None uses the EEG folder of a subject, or the MEG
+        folder if there is no EEG folder.
     artifacts : str | sequence of str
-        The kinds of artifacts to remove, as in :func:`mne_otica.clean_raw`, as are the seven
-        after it.
+        The kinds of artifacts to remove. This and the following seven parameters are those of
+        :func:`mne_otica.clean_raw`.
     removal : "events" | "component"
-        Whether to take out the artifacts only, or whole components. Components that a
-        person has marked as bad go whole.
+        Whether to remove only the artifacts, or whole components. Components that a
+        person marked as bad are always removed entirely.
     n_components : int | float | None
-        How many components to fit.
+        The number of components.
     l_freq, h_freq : float | None
         The band that the ICA is fitted on, in Hz.
     random_state : int | None
         The seed.
     max_components : int
-        The most components that blinks may take.
+        The maximum number of blink components.
     reject_by_annotation : bool
-        Whether to leave out spans annotated as bad. Artifacts in them stay in, unless whole
-        components go.
+        Whether to leave out spans annotated as bad. Artifacts in these spans are not removed,
+        unless whole components are.
     stability : bool
-        Whether to measure how far each component can be trusted, see
-        :func:`mne_otica.stability`: the index, and in how many refits it came back, are
+        Whether to measure how reproducible each component is, see
+        :func:`mne_otica.stability`. The index, and the number of refits that matched, become
         columns of ``components.tsv``, and of the summary for the components removed.
     stages : sequence of str
-        The stages to do, of ``"fit"``, ``"find"``, ``"apply"`` and ``"evaluate"``.
+        The stages to run, of ``"fit"``, ``"find"``, ``"apply"`` and ``"evaluate"``.
     concatenate_runs : bool
         Whether to fit one ICA on all recordings of a session (BIDS), or on all files whose
-        names differ only in ``run-``. They are cleaned and evaluated each by itself.
+        names differ only in ``run-``. Each recording is still cleaned and evaluated by itself.
     n_jobs : int
-        How many recordings to do at once, each in a process with one thread; -1 is as many
-        as there are processors. Fewer are done if memory is short. More than one needs joblib
+        The number of recordings to clean in parallel, each in a process with one thread; -1 uses
+        all processors. Fewer are used if memory is short. More than one needs joblib
         (``mne-otica[parallel]``).
     dask : str | None
         The address of the scheduler of a Dask cluster to run on, in place of ``n_jobs``.
     overwrite : bool
-        Whether to do again what is done. Tables that people have edited are kept, even so.
+        Whether to run finished stages again. Tables that people edited are kept in any case.
     dry_run : bool
-        Whether to only say what would be done.
+        Whether to only print what would be done.
     on_error : "continue" | "abort"
         What to do when a recording fails.
     %(verbose)s
@@ -142,13 +142,13 @@ def clean_study(
     Returns
     -------
     study : instance of Study
-        One row a recording.
+        One row per recording.
 
     Notes
     -----
-    A stage is done again if the recording, its parameters or the version of this package
-    changed, and else not. A run that is killed leaves whole files only; the next one goes on
-    where it was.
+    A finished stage is run again only if the recording, its parameters or the version of this
+    package changed. A run that is killed leaves no partial files, and the next run resumes
+    where it stopped.
 
     The components that ``apply`` removes are those with the status ``bad`` in
     ``components.tsv``. Edit it and run ``apply`` and ``evaluate`` again, or all stages.
@@ -195,11 +195,11 @@ def clean_study(
             waiting.append(unit)
         else:
             rows += done
-    logger.info(f"{len(recordings)} recordings, {len(rows)} of them already done.")
+    logger.info(f"{len(recordings)} recording(s), {len(rows)} of them already done.")
     try:
         rows += _work(waiting, out, options, n_jobs, dask, on_error)
     finally:
-        files.discard_leftovers(out)  # of workers that were stopped half-way
+        files.discard_leftovers(out)  # of workers that were stopped
         page = write_summary(out, [*rows, *other_rows(out, recordings)])
     _conclude(rows, page)
     return Study(worst_first(rows), out)
@@ -215,7 +215,7 @@ def _check_parameters(
     reject_by_annotation: bool,
     stability: bool,
 ) -> None:
-    """Raise now for what every recording would fail of."""
+    """Raise early for parameters with which every recording would fail."""
     _check_option("removal", removal, REMOVALS)
     ICA(n_components)
     check_band(l_freq, h_freq)
@@ -265,7 +265,7 @@ def _recordings(
 
 
 def _spare_inputs(recordings: list[Recording], out: Path) -> None:
-    """Raise if a result would take the place of a recording."""
+    """Raise if a result would overwrite a recording."""
     inputs = {recording.path for recording in recordings}
     for recording in recordings:
         if (path := out / recording.name.file("clean", "raw", ".fif")) in inputs:
@@ -273,7 +273,7 @@ def _spare_inputs(recordings: list[Recording], out: Path) -> None:
 
 
 def _prepare(out: Path, bids_root: str | Path | None) -> None:
-    """Make the output folder, and know at once if it cannot be written to."""
+    """Create the output folder, and raise early if it cannot be written to."""
     if out.exists() and not out.is_dir():
         raise ValueError(f"The output folder {out} is a file; choose another.")
     path = out / "dataset_description.json"

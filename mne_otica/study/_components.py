@@ -1,4 +1,4 @@
-"""The table of components, ``components.tsv``: written here, edited by people, read again."""
+"""The table of components, ``components.tsv``, which people may edit."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _FIGURES = (
     "eog_correlation",
     "kurtosis",
 )
-# How the reasons begin that are written here
+# Reasons written by this module
 _AUTOMATIC = re.compile(r"(Auto-detected|Kept,) [a-z ]+ \(mne-otica\)|n/a")
-# How a reason reads whose status a person has changed; the second group is what it said before.
+# Reasons of a status that a person changed; the second group is the reason before.
 _BY_HAND = re.compile("(Removed|Kept) by hand(?:; before: (.*))?")
-DECIDED = ("who", "when", "note")  # columns of a table in which someone has decided
-_BOM = "\ufeff"  # with which spreadsheets begin a file
+DECIDED = ("who", "when", "note")  # columns added by decisions
+_BOM = "\ufeff"  # byte order mark, which spreadsheets write at the start of a file
 
 
 def table_text(
@@ -41,7 +41,7 @@ def table_text(
     edited: dict[int, tuple[str, str]] | None = None,
     stability: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the table as text; what a person has ``edited`` stands as it is."""
+    """Return the table as text; rows that a person ``edited`` are kept."""
     candidates = {row.component: row for row in blinks.rows}
     rows = component_rows(scores, removed)
     file = io.StringIO(newline="")
@@ -58,7 +58,7 @@ def table_text(
 
 
 def _trusted(stability: Mapping[str, Any] | None, component: int) -> tuple[str, str]:
-    """Return the index of a component, and in how many of the refits it came back."""
+    """Return the index of a component, and the number of refits that matched it."""
     if stability is None:
         return "n/a", "n/a"
     came_back = f"{stability['n_returns'][component]} of {stability['n_fits']}"
@@ -66,7 +66,7 @@ def _trusted(stability: Mapping[str, Any] | None, component: int) -> tuple[str, 
 
 
 def glance(row: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a row says of a component in a few words; people may have edited it."""
+    """Return a short description of a component from its row, which may have been edited."""
     chances = {kind: _number(row.get(kind)) for kind in kinds()}
     kind = max(chances, key=lambda name: chances[name] or 0.0)
     chance, label = chances[kind], row.get("ic_type", "")
@@ -84,14 +84,14 @@ def _number(text: str | None) -> float | None:
 
 
 def reworded(path: Path, rows: dict[int, tuple[str, str]], automatic: Sequence[int]) -> str | None:
-    """Return an edited table in which no reason contradicts its status; None if none does.
+    """Return an edited table in which reasons agree with the status; None if they do already.
 
     Parameters
     ----------
     path : pathlib.Path
-        The table. Nothing but the reasons that are not the person's own is changed.
+        The table. Only reasons that were not written by a person are changed.
     rows : dict
-        What it says, see `read_table`.
+        Its content, see `read_table`.
     automatic : sequence of int
         The components that were found to be bad.
     """
@@ -107,7 +107,7 @@ def reworded(path: Path, rows: dict[int, tuple[str, str]], automatic: Sequence[i
 
 
 def _by_hand(status: str, why: str) -> str:
-    """Return the reason of a status that a person has changed; changed back, it is as before."""
+    """Return the reason of a status that a person changed; changing it back restores it."""
     changed = _BY_HAND.fullmatch(why)
     if changed:
         return changed[2] or "n/a"
@@ -116,13 +116,13 @@ def _by_hand(status: str, why: str) -> str:
 
 
 def table_source(path: Path) -> str:
-    """Return the text of a table with the line ends and the byte order mark that it has."""
+    """Return the text of a table with its original line ends and byte order mark."""
     with open(path, encoding="utf-8", newline="") as file:
         return file.read()
 
 
 def cells(text: str) -> dict[int, dict[str, str]]:
-    """Return all cells of a table that `read_table` understands, by component and column."""
+    """Return all cells of a valid table, by component and column."""
     reader = csv.DictReader(io.StringIO(text.removeprefix(_BOM), newline=""), delimiter="\t")
     return {
         int(row["component"]): {
@@ -133,18 +133,18 @@ def cells(text: str) -> dict[int, dict[str, str]]:
 
 
 def decisions(path: Path) -> dict[int, dict[str, str]]:
-    """Return who decided what about which component, and when; nothing where there is no table."""
+    """Return the decisions about components with name and time; empty if there is no table."""
     try:
         rows = cells(table_source(path))
-    except (OSError, ValueError, KeyError, TypeError):  # or none that can be understood
+    except (OSError, ValueError, KeyError, TypeError):  # or an invalid one
         return {}
     return {one: {name: row[name] for name in DECIDED if name in row} for one, row in rows.items()}
 
 
 def edited_text(text: str, changes: Mapping[int, Mapping[str, str]]) -> str:
-    """Return a table with some cells changed, as a person would; everything else is kept.
+    """Return a table with some cells changed; everything else is kept.
 
-    Columns and components that it does not have are added at its end.
+    Missing columns and components are appended.
     """
     mark = _BOM if text.startswith(_BOM) else ""
     head, *rows = csv.reader(io.StringIO(text.removeprefix(_BOM), newline=""), delimiter="\t")
@@ -169,7 +169,7 @@ def edited_text(text: str, changes: Mapping[int, Mapping[str, str]]) -> str:
 def decision(
     row: Mapping[str, str], who: str, when: str, status: str | None = None, note: str | None = None
 ) -> dict[str, str]:
-    """Return the cells that change when someone decides about a component or notes something."""
+    """Return the cells that change with a decision about a component, or a note."""
     changes = {"status": row["status"], "who": who, "when": when, "note": row.get("note", "n/a")}
     if status is not None and status != row["status"]:
         why = _by_hand(status, row.get("status_description", "n/a"))
@@ -186,7 +186,7 @@ def _cell(value: float | None) -> str:
 
 
 def read_table(path: Path, n_components: int) -> dict[int, tuple[str, str]]:
-    """Return status and reason of each component; raise for what cannot be understood."""
+    """Return status and reason of each component; raise if the table is not valid."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

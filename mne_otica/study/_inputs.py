@@ -1,4 +1,4 @@
-"""The recordings of a study: which there are, what they consist of, and how to read them."""
+"""The recordings of a study: finding, grouping and reading them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _BIDS_EXTENSIONS = {
     "meg": (".fif",),
 }
 _RUN = re.compile(r"[_-]run-[A-Za-z0-9]+")
-# What MNE only warns of, but leaves a recording that is not the one that was made.
+# A warning of MNE that means that the recording is incomplete
 _CUT_SHORT = "does not match the file size"
 
 
 @dataclass(frozen=True)
 class Name:
-    """The name of what is written: ``folder/head_proc-...tail_suffix.extension``."""
+    """The name of output files: ``folder/head_proc-...tail_suffix.extension``."""
 
     folder: Path
     head: str
@@ -34,7 +34,7 @@ class Name:
 
     @property
     def label(self) -> str:
-        """The name by which people know it."""
+        """The name shown to people."""
         return self.head + self.tail
 
     def file(self, processing: str, suffix: str, extension: str) -> Path:
@@ -45,7 +45,7 @@ class Name:
 
 @dataclass(frozen=True)
 class Recording:
-    """One recording, and the name that its results get."""
+    """One recording, and the name of its results."""
 
     path: Path
     name: Name
@@ -54,14 +54,14 @@ class Recording:
 
 @dataclass(frozen=True)
 class Unit:
-    """The recordings that share one ICA, mostly a single one."""
+    """The recordings that share one ICA, usually a single one."""
 
     name: Name
     recordings: tuple[Recording, ...]
 
 
 def find_files(inputs: Iterable[str | Path]) -> list[Recording]:
-    """Return the recordings of a list of files, under names that are all different."""
+    """Return the recordings of a list of files, with unique names."""
     paths = [Path(path).absolute() for path in inputs]
     twice = [str(path) for path, count in Counter(paths).items() if count > 1]
     if twice:
@@ -73,10 +73,10 @@ def find_files(inputs: Iterable[str | Path]) -> list[Recording]:
 
 
 def _distinct_names(paths: list[Path]) -> list[str]:
-    """Return the stem of each path, with as many folders before it as it takes to tell apart."""
+    """Return the stem of each path, preceded by as many folders as make it unique."""
     names = [_stem(path) for path in paths]
     for depth in range(max((len(path.parts) for path in paths), default=0)):
-        counts = Counter(name.casefold() for name in names)  # not all file systems heed case
+        counts = Counter(name.casefold() for name in names)  # file systems may ignore case
         if max(counts.values(), default=0) <= 1:
             return names
         names = [
@@ -92,7 +92,7 @@ def _parents(path: Path, depth: int) -> tuple[str, ...]:
 
 
 def _stem(path: Path) -> str:
-    """Return the name without what formats add to it."""
+    """Return the name without the suffix of its format."""
     stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
     for ending in ("_raw", "-raw", "_eeg", "_meg"):
         stem = stem.removesuffix(ending)
@@ -120,38 +120,38 @@ def find_bids(
         ignore_nosub=True,
         check=True,
     )
-    # EEG within MEG files is looked for where a subject has no EEG folder.
+    # MEG files are searched for EEG channels if a subject has no EEG folder.
     with_eeg = {path.subject for path in paths if path.datatype == "eeg"}
     return [
         Recording(path.fpath, _bids_name(path), root)
         for path in sorted(paths, key=lambda path: path.fpath)
-        if path.fpath.exists()  # a name that is not BIDS is understood as another
+        if path.fpath.exists()  # a name that is not valid BIDS may be parsed as another
         and path.datatype in datatypes
         and path.extension in _BIDS_EXTENSIONS[path.datatype]
         and (path.datatype == "eeg" or path.subject not in with_eeg)
-        and (path.split or "1").lstrip("0") == "1"  # MNE goes on to the other parts by itself
+        and (path.split or "1").lstrip("0") == "1"  # MNE reads the other parts by itself
     ]
 
 
 def bids_recording(path: Path, root: Path) -> Recording:
-    """Return the recording that a file of a BIDS study is, whether or not it is still there."""
+    """Return the recording of a file of a BIDS study, which need not exist any more."""
     return Recording(path, _bids_name(_bids_path(path)), root)
 
 
 def _without_key(values: Sequence[str] | None) -> list[str] | None:
-    """Return values of an entity without its key, which people write, too: sub-01."""
+    """Return values of an entity without the key that people may write, as in sub-01."""
     return values and [re.sub(r"^[a-z]+-", "", value) for value in values]
 
 
 def _bids_name(path: BIDSPath) -> Name:
-    """Return the name of what is written, with a place for the kind of processing."""
+    """Return the name of output files, with a slot for the processing entity."""
     bare = path.copy().update(suffix=None, extension=None, split=None, check=False)
     head, tail = bare.update(processing="X").basename.split("_proc-X")
     return Name(path.directory.relative_to(path.root), head, tail)
 
 
 def group(recordings: Sequence[Recording], concatenate_runs: bool) -> list[Unit]:
-    """Return what is fitted together: each recording by itself, or the runs of a session."""
+    """Group recordings that share an ICA: each by itself, or the runs of a session."""
     counts = Counter(recording.name for recording in recordings)
     twice = [name.label for name, count in counts.items() if count > 1]
     if twice:
@@ -167,7 +167,7 @@ def group(recordings: Sequence[Recording], concatenate_runs: bool) -> list[Unit]
 
 
 def _shared_name(recording: Recording) -> Name:
-    """Return the name without its run; in BIDS without its task, too, as the pipeline has it."""
+    """Return the name without run, and in BIDS without task, as in mne-bids-pipeline."""
     if recording.bids_root is None:
         return Name(recording.name.folder, _RUN.sub("", recording.name.head))
     path = _bids_path(recording.path).update(task=None, run=None, check=False)
@@ -175,9 +175,9 @@ def _shared_name(recording: Recording) -> Name:
 
 
 def sources(recording: Recording) -> list[Path]:
-    """Return the files that a recording consists of, itself first."""
+    """Return the files of a recording, starting with the one passed."""
     path = recording.path
-    if path.is_dir():  # as some makers' recordings are
+    if path.is_dir():  # some formats are folders
         return [part for part in sorted(path.rglob("*")) if part.is_file()]
     stem = re.escape(path.name.removesuffix(".gz").rpartition(".")[0])
     if recording.bids_root is None:
@@ -193,21 +193,21 @@ def sources(recording: Recording) -> list[Path]:
 
 
 def _named_in_header(path: Path) -> list[Path]:
-    """Return the files that a BrainVision header points to."""
+    """Return the files named in a BrainVision header."""
     text = path.read_text(encoding="latin-1")
     names = re.findall(r"^(?:DataFile|MarkerFile)=(.+?)\s*$", text, re.MULTILINE)
     return [path.parent / name.replace("$b", path.stem) for name in names]
 
 
 def read_header(recording: Recording) -> mne.io.BaseRaw:
-    """Read all but the samples, and let no warning out."""
+    """Read everything but the samples, without warnings."""
     with warnings.catch_warnings(), mne.use_log_level("error"):
         warnings.simplefilter("ignore")
         return mne.io.read_raw(recording.path)
 
 
 def read(recording: Recording) -> tuple[mne.io.BaseRaw, list[str]]:
-    """Read a recording; also return what its reader warned of."""
+    """Read a recording; also return the warnings of its reader."""
     if not recording.path.exists():
         raise FileNotFoundError(f"{recording.path} does not exist.")
     if recording.path.is_file() and not recording.path.stat().st_size:

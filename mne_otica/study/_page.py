@@ -1,6 +1,6 @@
-"""The study at a glance: a table for programs and a page for people, worst first.
+"""The summary of a study, worst first: a table for programs and a page for people.
 
-The page is one HTML file that needs nothing else, on a screen or a phone.
+The page is one self-contained HTML file, for desktop and phone.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ td.number, th.number { text-align: right; }
 td.number { white-space: nowrap; }
 td.name, td.message { overflow-wrap: anywhere; }
 td.name { min-width: 8rem; }
-td.message { min-width: 14rem; }
+td.message { min-width: 16rem; }
+td.list { min-width: 6rem; }
+td.list span { white-space: nowrap; }
 details { color: var(--soft); font-size: 12px; }
 a { color: inherit; text-decoration-color: var(--bar); text-underline-offset: 2px; }
 .status { font-weight: 600; white-space: nowrap; }
@@ -60,7 +62,7 @@ a { color: inherit; text-decoration-color: var(--bar); text-underline-offset: 2p
 .no-blink { color: var(--no-blink); } .ok { color: var(--ok); }
 @media (max-width: 64rem) {
   body { padding: 1rem; }
-  thead { position: absolute; left: -100rem; }
+  thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   table, tbody, tr, td { display: block; }
   tr { display: flex; flex-wrap: wrap; column-gap: 1rem; border: 1px solid var(--line);
     border-radius: 6px; background: var(--card); margin-bottom: .75rem; padding: .5rem .75rem; }
@@ -68,7 +70,8 @@ a { color: inherit; text-decoration-color: var(--bar); text-underline-offset: 2p
   td.empty { display: none; }
   td.name, td.message { flex-basis: 100%; min-width: 0; }
   td.name { font-weight: 600; }
-  td.number::before { content: attr(data-label) " "; color: var(--soft); }
+  td.list { min-width: 0; }
+  td.number::before, td.list::before { content: attr(data-label) " "; color: var(--soft); }
 }
 """
 
@@ -81,7 +84,7 @@ def worst_first(rows: Sequence[Row]) -> list[Row]:
 def _badness(row: Row) -> tuple[int, bool, float]:
     benefit = 0.0 if row["benefit"] is None else row["benefit"]
     harm = 0.0 if row["harm"] is None else row["harm"]
-    # What did not converge, or took out much away from blinks, before what removed little.
+    # Fits that did not converge and large harm come before small benefit.
     return STATUSES.index(row["status"]), row["converged"] is not False, benefit - harm
 
 
@@ -113,7 +116,7 @@ def _plain_cell(value: Any) -> str:
 
 
 def page(rows: Sequence[Row], title: str = "Artifacts removed") -> str:
-    """Return the page; the rows come in the order in which they are shown."""
+    """Return the page, with the rows in the order given."""
     counts = Counter(row["status"] for row in rows)
     chips = "".join(
         f'<li class="{status}"><b>{counts[status]}</b>{_MARKS[status]} {status}</li>'
@@ -129,9 +132,8 @@ def page(rows: Sequence[Row], title: str = "Artifacts removed") -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>
 <h1>{html.escape(title)}</h1>
-<p>{len(rows)} recordings, those to look at first on top. Names lead to reports. To remove other
-components, use <code>mne_otica review</code> or edit <code>*_components.tsv</code>, and run
-again.</p>
+<p>{len(rows)} recording(s), worst first. Names link to reports. To remove other components, use
+<code>mne_otica review</code> or edit <code>*_components.tsv</code>, and run again.</p>
 <ul class="counts">{chips}</ul>
 <div class="charts">{_charts(rows)}</div>
 <table><thead><tr>{head}</tr></thead><tbody>
@@ -154,11 +156,11 @@ _COLUMNS: dict[str, tuple[str, Callable[[Any], str] | None, str]] = {
     "message": ("What happened", None, "message"),
     "duration": ("Length", _seconds, "number"),
     "components": ("Fitted / rank", str, "number"),
-    "removed": ("Removed", str, "number"),
+    "removed": ("Removed", str, "list"),
     "blinks": ("Blinks", str, "number"),
     "benefit": ("Average artifact removed", _percent, "number"),
-    "harm": ("Taken out away from blinks", _percent, "number"),
-    "kinds": ("Removed / cost, by kind", str, "number"),
+    "harm": ("Taken out away from it", _percent, "number"),
+    "kinds": ("Benefit / harm, by kind", str, "list"),
     "converged": ("Converged", lambda value: "yes" if value else "no", "number"),
     "seconds": ("Took", lambda value: f"{value:.1f} s", "number"),
 }
@@ -170,7 +172,7 @@ def _class(kind: str) -> str:
 
 def _row(row: Row) -> str:
     names = list(_COLUMNS)
-    if row["status"] == "failed":  # there is nothing to tell but why
+    if row["status"] == "failed":  # there are no results, only the reason
         names = names[:3]
     return "<tr>" + "".join(_cell(row, name) for name in names) + "</tr>"
 
@@ -195,11 +197,14 @@ def _cell(row: Row, name: str) -> str:
     text = f"{value} / {row['rank']}" if name == "components" else show(value)
     if name == "removed" and row["refits"]:
         text += f", came back in {'at least ' * (' ' in value)}{row['refits']} refits"
-    return f'<td class="{kind}" data-label="{label}">{html.escape(text)}</td>'
+    text = html.escape(text)
+    if name == "kinds":
+        text = ", ".join(f"<span>{one}</span>" for one in text.split(", "))
+    return f'<td class="{kind}" data-label="{label}">{text}</td>'
 
 
 def _by_kind(row: Row) -> str:
-    """Return how much of each kind went and what that cost, in a few words."""
+    """Return benefit and harm of each kind, as short text."""
     told = []
     for kind in kinds():
         at = kind_columns(kind)
@@ -215,12 +220,12 @@ def _charts(rows: Sequence[Row]) -> str:
     benefit = [100 * row["benefit"] for row in rows if row["benefit"] is not None]
     harm = [100 * row["harm"] for row in rows if row["harm"] is not None]
     return _histogram(
-        benefit, np.arange(0, 101, 10), "Removed of the average artifact (%)", "recordings"
-    ) + _histogram(harm, np.arange(0, 51, 5), "Taken out away from blinks (%)", "recordings")
+        benefit, np.arange(0, 101, 10), "Average artifact removed (%)", "recordings"
+    ) + _histogram(harm, np.arange(0, 51, 5), "Taken out away from it (%)", "recordings")
 
 
 def _histogram(values: list[float], edges: np.ndarray, caption: str, unit: str) -> str:
-    """Return a histogram as a figure; what is beyond the edges counts in the end bins."""
+    """Return a histogram as a figure; values beyond the edges count in the outer bins."""
     if not values:
         return ""
     counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)

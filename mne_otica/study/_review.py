@@ -1,8 +1,8 @@
-"""A study under review: its recordings worst first, and what people decide about them.
+"""Review of a study: its recordings, worst first, and the decisions of people.
 
-Decisions go to the tables of components as edits by hand would. Marks and notes on whole
-recordings go to ``review.tsv``. Every change is on disk before it is confirmed, and is
-refused if the table is not the one that the person saw.
+Decisions are written to the tables of components, like edits by hand. Marks and notes on whole
+recordings are written to ``review.tsv``. Every change is on disk before it is confirmed, and is
+rejected if the table has changed since the person saw it.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ from mne_otica.study._views import Opened, topographies
 
 try:
     import fcntl
-except ImportError:  # not on Windows, where only the people of one server are kept apart
+except ImportError:  # on Windows, where only the requests to one server are locked
     fcntl = None
 
 _MARKS = "review.tsv"
 _MARK_COLUMNS = ("recording", "later", "note", "who", "when")
 _MOST_OPEN = 2  # recordings that are kept in memory
 _LONGEST_NOTE = 2000
-# One after the other, as MNE's log level is the whole process's. Decisions do not wait for it.
+# One at a time, as MNE's log level is global. Decisions do not wait for it.
 _COMPUTING = threading.Lock()
-_GOES_FIRST = STATUSES[:2]  # failed and unsure, before harm is looked at
+_GOES_FIRST = STATUSES[:2]  # failed and unsure, sorted before the harm
 
 
 class Refusal(ValueError):
-    """What was asked for cannot be done; nothing was changed."""
+    """A request that cannot be fulfilled; nothing was changed."""
 
     def __init__(self, status: HTTPStatus, message: str, **facts: Any) -> None:
         super().__init__(message)
@@ -60,7 +60,7 @@ class Refusal(ValueError):
 
 @dataclass(frozen=True)
 class Item:
-    """A recording of the study, as it was when the review began."""
+    """A recording of the study, as found when the review started."""
 
     row: Row
     recording: Recording
@@ -73,17 +73,17 @@ class Item:
 
 
 class Review:
-    """A study that is being reviewed.
+    """A study under review.
 
-    Recordings and components go by number, and are looked up among those that were there
-    when the review began.
+    Recordings and components are referred to by their indices among those found when the
+    review started.
 
     Parameters
     ----------
     out : pathlib.Path
         The output folder of the study.
     who : str
-        The name under which decisions are written down.
+        The name to record with decisions.
     """
 
     def __init__(self, out: Path, who: str) -> None:
@@ -120,7 +120,7 @@ class Review:
         }
 
     def _is_changed(self, item: Item) -> bool:
-        """Return whether a run would clean a recording anew, as another choice was made."""
+        """Return whether a run would clean a recording again because of a new decision."""
         work = self._work(item)
         applied = work.sidecar("apply", item.recording).get("Results", {}).get("components")
         try:
@@ -129,7 +129,7 @@ class Review:
             return False
 
     def recording(self, index: int) -> dict[str, Any]:
-        """Return the components of a recording with their maps; for others, why there are none."""
+        """Return the components of a recording with topographies, or why there are none."""
         item = self._item(index)
         work = self._work(item)
         shown = {
@@ -153,7 +153,7 @@ class Review:
             return shown | {"components": [], "problem": problem}
 
     def _components(self, work: UnitStages) -> dict[str, Any]:
-        """Return the table of components and its version, or raise if it makes no sense."""
+        """Return the table of components and its version; raise if it is not valid."""
         n_components = work.sidecar("fit")["Results"]["n_components"]
         read_table(work.table, n_components)
         text = table_source(work.table)
@@ -166,7 +166,7 @@ class Review:
         }
 
     def component(self, index: int, component: int) -> dict[str, Any]:
-        """Return the course and the spectrum of a component."""
+        """Return the time course and the spectrum of a component."""
         with self._open(index) as opened:
             _check_number(component, opened.ica.n_components_, "component")
             return opened.component(component)
@@ -174,7 +174,7 @@ class Review:
     def effect(
         self, index: int, channel: int | None, start: float | None, component: int
     ) -> dict[str, Any]:
-        """Return what the choice that the table has now does to a recording."""
+        """Return the effect of the current decisions on a recording."""
         item = self._item(index)
         with self._open(index) as opened:
             _check_number(component, opened.ica.n_components_, "component")
@@ -193,7 +193,7 @@ class Review:
 
     @contextmanager
     def _open(self, index: int) -> Iterator[Opened]:
-        """Read and filter a recording, unless this is one of those looked at last."""
+        """Read and filter a recording, unless it is in the cache."""
         item = self._item(index)
         work = self._work(item)
         key = index, str(work.sidecar("find").get("Key"))
@@ -221,9 +221,9 @@ class Review:
         version : str
             The version of the table that the person saw.
         status : "good" | "bad" | None
-            Whether to keep or to remove it; None leaves it.
+            Whether to keep or to remove it; None does not change the status.
         note : str | None
-            A note; None leaves the one that is there.
+            A note; None does not change the note.
         """
         item = self._item(index)
         work = self._work(item)
@@ -245,7 +245,7 @@ class Review:
             return self._components(work) | {"changed": self._is_changed(item)}
 
     def mark(self, index: int, version: str, later: bool, note: str) -> dict[str, Any]:
-        """Mark a recording for later, or leave a note on it; return its summary."""
+        """Mark a recording for later, or write a note on it; return its summary."""
         item = self._item(index)
         with self._alone():
             marks = self._marks()
@@ -282,11 +282,11 @@ class Review:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Let nobody else write between looking and writing, here or on another server."""
+        """Lock against writes by others between reading and writing, also on other servers."""
         path = self.out / files.WORK / "review.lock"
         with self._writing, open(path, "ab") as file:
             if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_EX)  # let go when the file is closed, or on a kill
+                fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, or on a kill
             yield
 
     # What is where
@@ -300,12 +300,12 @@ class Review:
 
 
 def _kept(component: int) -> dict[str, str]:
-    """Return the row of a component that a table lacks: it is not removed."""
+    """Return the row of a component missing from the table: it is kept."""
     return {"component": str(component), "status": "good"}
 
 
 def _write(out: Path, path: Path, text: str) -> None:
-    """Write a whole file, or none; its line ends are kept."""
+    """Write a file atomically, with its own line ends."""
     with files.staged(out, path.parent) as scratch:
         (scratch / path.name).write_bytes(text.encode())
 
@@ -319,7 +319,7 @@ def _now() -> str:
 
 
 def _one_line(text: str, what: str) -> str:
-    """Return text that fits in a cell of a table; raise if it is too long."""
+    """Return text on one line for a cell of a table; raise if it is too long."""
     if len(text) > _LONGEST_NOTE:
         raise Refusal(
             HTTPStatus.BAD_REQUEST,
@@ -337,7 +337,7 @@ def _check_number(number: int, count: int, what: str) -> None:
 
 
 def _items(out: Path) -> list[Item]:
-    """Return the recordings of a study, those to look at first on top."""
+    """Return the recordings of a study, worst first."""
     description = files.read_json(out / "dataset_description.json")
     rows = kept_rows(out)
     if "mne-otica" not in str(description.get("GeneratedBy")) or not rows:
@@ -356,14 +356,14 @@ def _items(out: Path) -> list[Item]:
 
 
 def _bids_root(out: Path) -> Path | None:
-    """Return the top folder of the BIDS study that the recordings come from, if they do."""
+    """Return the root of the BIDS study of the recordings, if there is one."""
     links = files.read_json(out / "dataset_description.json").get("DatasetLinks")
     link = links.get("raw") if isinstance(links, dict) else None
     return None if link is None else Path(os.path.normpath(out / str(link)))
 
 
 def _recording(path: Path, label: str, root: Path | None) -> Recording:
-    """Return the recording that a row is about."""
+    """Return the recording of a row."""
     if root is not None and root in path.parents:
         recording = bids_recording(path, root)
         if recording.name.label == label:
@@ -372,7 +372,7 @@ def _recording(path: Path, label: str, root: Path | None) -> Recording:
 
 
 def _unit(out: Path, recording: Recording, sharing: Unit) -> Unit:
-    """Return the recordings that share the ICA by which one was cleaned last."""
+    """Return the recordings that shared the ICA when one was cleaned last."""
 
     def stages(unit: Unit) -> UnitStages:
         return UnitStages(unit, out, Options({}, ()))
@@ -392,7 +392,7 @@ def _unit(out: Path, recording: Recording, sharing: Unit) -> Unit:
 
 
 def _badness(item: Item) -> tuple[int, float, bool, float, str]:
-    """Order recordings: failed, unsure, the largest harm, then what is trusted least."""
+    """Return the sort key: failed, unsure, largest harm, then lowest stability."""
     row = item.row
     first = len(_GOES_FIRST)
     if row["status"] in _GOES_FIRST:

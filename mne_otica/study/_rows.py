@@ -1,4 +1,4 @@
-"""One unit of a study from beginning to end, and the rows that tell what became of it."""
+"""Processing of one unit of a study, and its rows in the summary."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ _WORDS += [kind_columns(kind)[what] for kind in kinds() for what in ("found", "r
 
 
 def process(unit: Unit, out: Path, options: Options) -> list[Row]:
-    """Do what is to be done for a unit; return one row a recording, whatever happens.
+    """Run all pending stages of a unit; return one row per recording, also if it failed.
 
-    Only an output folder that cannot be written to raises, as nothing after it could work.
+    Raises only if the output folder cannot be written to, as all other units would fail, too.
     """
     work = UnitStages(unit, out, options)
     try:
@@ -73,7 +73,7 @@ def process(unit: Unit, out: Path, options: Options) -> list[Row]:
 
 
 def _finish(work: UnitStages, recording: Recording) -> Row:
-    """Do the stages that each recording has for itself."""
+    """Run the stages of a single recording."""
     try:
         for stage in work.options.stages:
             if stage in STAGES[2:]:
@@ -86,7 +86,7 @@ def _finish(work: UnitStages, recording: Recording) -> Row:
 
 
 def finished(unit: Unit, out: Path, options: Options) -> list[Row] | None:
-    """Return the rows of a unit of which nothing is to be done, else None."""
+    """Return the rows of a unit without pending stages, else None."""
     work = UnitStages(unit, out, options)
     try:
         if work.pending():
@@ -95,14 +95,14 @@ def finished(unit: Unit, out: Path, options: Options) -> list[Row] | None:
         for recording, row in zip(unit.recordings, rows, strict=True):
             _keep(out, recording, row)
         return rows
-    except Exception:  # whatever is wrong, it is found again, and told, when it is processed
+    except Exception:  # the error is raised again, and reported, when the unit is processed
         return None
     finally:
         work.notes.save()
 
 
 def planned(unit: Unit, out: Path, options: Options) -> str:
-    """Return the stages that are to be done, in words."""
+    """Return the pending stages as text."""
     try:
         return ", ".join(UnitStages(unit, out, options).pending()) or "nothing"
     except Exception as error:
@@ -149,7 +149,7 @@ def _row(work: UnitStages, recording: Recording) -> Row:
 
 
 def _by_kind(find: dict[str, Any], last: dict[str, Any]) -> Row:
-    """Return for each kind the likeliest answer, and what was removed where it was asked for."""
+    """Return the answer for each kind and, for kinds to be removed, what was removed."""
     row: Row = {}
     rows = find.get("artifacts", {}).get("rows", [])
     for kind in kinds():
@@ -167,7 +167,7 @@ def _by_kind(find: dict[str, Any], last: dict[str, Any]) -> Row:
 
 
 def _trusted(stability: dict[str, Any] | None, removed: list[int]) -> Row:
-    """Return the lowest index of the components removed, and the fewest refits with them."""
+    """Return the lowest index of the removed components, and the fewest refits that matched."""
     if not stability or not removed:
         return {"stability": None, "refits": None}
     fewest = min(stability["n_returns"][component] for component in removed)
@@ -194,7 +194,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _keep(out: Path, recording: Recording, row: Row) -> None:
-    """Write a row down, for summaries of runs that do other recordings of the study."""
+    """Save a row, for the summaries of later runs on other recordings of the study."""
     path = _rows_folder(out) / f"{recording.name.label}.json"
     content = {"input": str(recording.path), "row": row}
     if files.read_json(path) != content:
@@ -207,7 +207,7 @@ def _rows_folder(out: Path) -> Path:
 
 
 def kept_rows(out: Path) -> dict[str, tuple[Path, Row]]:
-    """Return the input and the row of every recording that any run did, by label."""
+    """Return the input and the row of every recording of any run, by label."""
     rows = {}
     for path in sorted(_rows_folder(out).glob("*.json")):
         content = files.read_json(path)
@@ -218,14 +218,14 @@ def kept_rows(out: Path) -> dict[str, tuple[Path, Row]]:
 
 
 def other_rows(out: Path, recordings: list[Recording]) -> list[Row]:
-    """Return the rows of recordings that other runs did and that are still there."""
+    """Return the rows of other runs, for recordings that still exist."""
     own = {recording.name.label for recording in recordings}
     kept = kept_rows(out).items()
     return [row for label, (path, row) in kept if label not in own and path.exists()]
 
 
 def _is_row(row: Any) -> bool:
-    """Return whether this is a row indeed: the file may come from anyone."""
+    """Return whether this is a valid row: the file may have been changed."""
     return (
         isinstance(row, dict)
         and set(row) == set(COLUMNS)

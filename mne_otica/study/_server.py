@@ -1,9 +1,9 @@
-"""The review page over HTTP, for the person at this machine and nobody else.
+"""The HTTP server of the review page, for the local user only.
 
 The server listens on the loopback address only. The address has a random token; requests
-without it, or that other pages make a browser send (by their Host or Origin), are refused.
-Recordings, components and channels are numbers, so nothing that a request says is ever
-part of a path.
+without it, or sent by other web pages (checked by Host and Origin), are rejected.
+Recordings, components and channels are numbers, so that no part of a request becomes part of a
+path.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from mne.utils import logger
 from mne_otica.study._review import Refusal, Review
 
 _ADDRESS = "127.0.0.1"
-_LARGEST_BODY = 64 * 1024  # bytes; a decision with a long note has less than a tenth of that
-_DISCARDED = 32 * 1024**2  # bytes of a body too large that are read, so that the answer arrives
+_LARGEST_BODY = 64 * 1024  # bytes; a decision with a long note needs less than a tenth of that
+_DISCARDED = 32 * 1024**2  # bytes to read of a body that is too large, so that the reply arrives
 _TOKEN_BYTES = 32
 _IDLE = 60  # s after which a connection is closed
 _NUMBER = re.compile(r"\d{1,6}", re.ASCII)
@@ -48,21 +48,21 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-# MNE's reports have scripts in them; a sandbox lets these reach nothing else.
+# MNE's reports contain scripts, which run in a sandbox.
 _REPORT_POLICY = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; " + (
     "style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
 )
 
 
 class ReviewServer(ThreadingHTTPServer):
-    """A server of one study.
+    """The server of one study.
 
     Parameters
     ----------
     review : instance of Review
         The study.
     port : int
-        The port; 0 takes any that is free.
+        The port; 0 uses any free port.
     """
 
     daemon_threads = True
@@ -78,7 +78,7 @@ class ReviewServer(ThreadingHTTPServer):
 
     @property
     def hosts(self) -> tuple[str, str]:
-        """The names that a browser on this machine knows the server by."""
+        """The host names of the server for a browser on this machine."""
         return f"{_ADDRESS}:{self.server_port}", f"localhost:{self.server_port}"
 
     @property
@@ -88,7 +88,7 @@ class ReviewServer(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One request: checked first, answered then."""
+    """One request, which is checked before it is answered."""
 
     server: ReviewServer
     protocol_version = "HTTP/1.1"
@@ -100,20 +100,20 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(self._get)
 
     def do_POST(self) -> None:
-        """Take a decision."""
+        """Record a decision."""
         self._answer(self._post)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer what is no request, or of a kind that is not known here."""
+        """Reply to malformed requests and unknown methods."""
         if code == HTTPStatus.NOT_IMPLEMENTED:
             code = HTTPStatus.METHOD_NOT_ALLOWED
         self._refuse(HTTPStatus(code), message or HTTPStatus(code).phrase, {})
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, the base class's name
-        """Keep addresses, which have the token in them, out of logs."""
+        """Log nothing, as addresses contain the token."""
 
     def _answer(self, act: Callable[[str, str], tuple[bytes, str, dict[str, str]]]) -> None:
-        """Check a request and do it; whatever cannot be done is answered with a reason."""
+        """Check a request and execute it; reply with a reason if that is not possible."""
         try:
             address = urlsplit(self.path)
             self._check_sender()
@@ -122,29 +122,29 @@ class _Handler(BaseHTTPRequestHandler):
         except Refusal as refusal:
             self._refuse(refusal.status, str(refusal), refusal.facts)
         except (BrokenPipeError, ConnectionResetError, TimeoutError):
-            self.close_connection = True  # the person has left
+            self.close_connection = True  # the browser has disconnected
         except ValueError as error:
             self._refuse(HTTPStatus.BAD_REQUEST, str(error), {})
-        except Exception as error:  # one recording that is odd must not end the review
+        except Exception as error:  # an error in one recording must not end the review
             logger.warning(f"Review: {type(error).__name__}: {error}")
             told = f"It cannot be shown ({type(error).__name__}: {error})."
             self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, told, {})
 
     def _check_sender(self) -> None:
-        """Refuse what a page of someone else made the browser send."""
+        """Reject requests sent by other web pages."""
         hosts = self.headers.get_all("Host", [])
         if len(hosts) != 1 or hosts[0] not in self.server.hosts:
             raise Refusal(HTTPStatus.FORBIDDEN, "This server is for this machine only.")
         origin = self.headers.get("Origin", f"http://{hosts[0]}")
         site = self.headers.get("Sec-Fetch-Site", "same-origin")
-        # A person may follow a link to the page from anywhere.
+        # Following a link to the page is allowed from anywhere.
         followed = self.headers.get("Sec-Fetch-Mode") == "navigate" and self.command == "GET"
         foreign = site not in ("same-origin", "none") and not followed
         if origin != f"http://{hosts[0]}" or foreign:
             raise Refusal(HTTPStatus.FORBIDDEN, "Another page may not use this server.")
 
     def _without_token(self, path: str) -> str:
-        """Return what is asked for, or refuse if the address does not have the token."""
+        """Return the path without the token; reject the request if it has none."""
         token, slash, rest = path.removeprefix("/").partition("/")
         if not slash or not hmac.compare_digest(token.encode(), self.server.token.encode()):
             raise Refusal(
@@ -199,7 +199,7 @@ class _Handler(BaseHTTPRequestHandler):
         return _json(review.decide(index, component, version, status, note))
 
     def _body(self) -> dict[str, Any]:
-        """Return what was sent, or refuse if it is too large or is no JSON object."""
+        """Return the JSON object that was sent; reject it if it is invalid or too large."""
         if self.headers.get_content_type() != "application/json":
             raise Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Decisions are sent as JSON.")
         length = self.headers.get("Content-Length", "")
@@ -230,14 +230,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _refuse(self, status: HTTPStatus, message: str, facts: dict[str, Any]) -> None:
-        """Answer that it cannot be done; a body that was not read ends the connection."""
+        """Reply with an error; close the connection if the body was not read."""
         self.close_connection = True
         self._send(status, *_json({"error": message} | facts)[:2], {"Connection": "close"})
         if self.command == "POST":
             self._discard_body()
 
     def _discard_body(self) -> None:
-        """Read what is still coming: a connection that is closed before may lose the answer."""
+        """Read the rest of the body: if the connection closes earlier, the reply may be lost."""
         self.connection.settimeout(1.0)
         left = _DISCARDED
         try:
@@ -252,7 +252,7 @@ def _json(content: Any) -> tuple[bytes, str, dict[str, str]]:
 
 
 def _parameters(query: str) -> dict[str, str]:
-    """Return the parameters of an address; none may be there twice."""
+    """Return the parameters of an address; reject repeated ones."""
     pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=8)
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -273,7 +273,7 @@ def _seconds(asked: dict[str, str], name: str) -> float:
 
 
 def _field(body: dict[str, Any], name: str, kind: Any) -> Any:
-    """Return a field of a decision; true and false are no numbers."""
+    """Return a field of a decision; booleans do not count as numbers."""
     value = body.get(name)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise Refusal(HTTPStatus.BAD_REQUEST, f"{name} is missing, or not what it should be.")

@@ -1,4 +1,4 @@
-"""The stages of one unit of a study: fit, find, apply, evaluate, each done only if need be."""
+"""The stages of one unit of a study (fit, find, apply, evaluate), each run only if needed."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class UnitStages(UnitState):
 
     def __init__(self, unit: Unit, out: Path, options: Options) -> None:
         super().__init__(unit, out, options)
-        # What one stage knows and the next one needs, by recording
+        # Results passed on to later stages, by recording
         self._raws: dict[Recording, tuple[BaseRaw, list[str]]] = {}
         self._bads: dict[Recording, list[str]] = {}
         self._filtered: dict[Recording, BaseRaw] = {}
         self._cleaned: dict[Recording, tuple[BaseRaw, cleaning.Taken]] = {}
 
     def do(self, stage: str, recording: Recording | None = None) -> None:
-        """Do a stage unless it is done."""
+        """Run a stage unless it is done."""
         key = self.key(stage, recording)  # raises if the stage before is missing
         if not self.options.overwrite and self.is_done(stage, recording):
             return
@@ -74,7 +74,7 @@ class UnitStages(UnitState):
             results = getattr(self, f"_{stage}")(scratch, *([recording] if recording else []))
             written = sorted(scratch.iterdir())
             outputs = {path.name: self.notes.hash_of(path) for path in written}
-            outputs.pop(self.table.name, None)  # people may change it
+            outputs.pop(self.table.name, None)  # people may edit it
             content = {
                 "Stage": stage,
                 "Sources": list(self.source_hashes()),
@@ -97,7 +97,7 @@ class UnitStages(UnitState):
     # The recordings
 
     def _raw(self, recording: Recording) -> BaseRaw:
-        """Return a recording in which what is bad in any run is marked bad."""
+        """Return a recording in which channels that are bad in any run are marked bad."""
         if not self._raws:
             for one in self.unit.recordings:
                 self._raws[one] = read(one)
@@ -120,7 +120,7 @@ class UnitStages(UnitState):
         return self._filtered[recording]
 
     def _together(self, get: Callable[[Recording], BaseRaw]) -> BaseRaw:
-        """Return all recordings of the unit as one."""
+        """Return all recordings of the unit, concatenated."""
         each = [get(recording) for recording in self.unit.recordings]
         if len(each) == 1:
             return each[0]
@@ -197,7 +197,7 @@ class UnitStages(UnitState):
         }
 
     def _stability(self, ica: ICA) -> dict[str, Any] | None:
-        """Return how far the components can be trusted, if that was asked for."""
+        """Return the stability of the components, if requested."""
         if not self.parameters("find")["stability"]:
             return None
         data = self._together(self._copy_to_fit)
@@ -206,7 +206,7 @@ class UnitStages(UnitState):
         return {name: trusted[name] for name in ("index", "n_returns", "n_fits", "summary")}
 
     def _by_recording(self, samples: NDArray[np.int64]) -> dict[str, list[int]]:
-        """Return the samples of the recordings together as events of each."""
+        """Split samples of the concatenated recordings into events of each recording."""
         events, start = {}, 0
         for recording in self.unit.recordings:
             raw = self._raw(recording)
@@ -216,14 +216,14 @@ class UnitStages(UnitState):
         return events
 
     def _recognise(self, table: Path) -> None:
-        """Remember a table as written here, before it is there for anyone to edit."""
+        """Store the hash of a table as written, before anyone can edit it."""
         notes = self.notes.content
         notes["tables"] = sorted({*notes["tables"], self.notes.hash_of(table)})
         notes["table_of_fit"] = self.key("fit")
         self.notes.save()
 
     def _keep_edits(self, automatic: str, n_components: int) -> dict[int, tuple[str, str]] | None:
-        """Put a table that a person has edited aside; return what it says if it still holds."""
+        """Back up an edited table; return its content if it is still valid."""
         present = self.notes.hash_of(self.table)
         if present is None or present in self.notes.content["tables"]:
             return None
@@ -235,12 +235,12 @@ class UnitStages(UnitState):
             (scratch / aside.name).write_bytes(text)
         if self.notes.content["table_of_fit"] == self.key("fit"):
             return read_table(self.table, n_components)
-        # The numbers of the components mean others now.
+        # The components have changed, so the edits do not apply any more.
         self.table.unlink()
         return None
 
     def _ica(self) -> ICA:
-        """Return the ICA with the components to remove; its file says the same afterwards."""
+        """Return the ICA with the components to remove, and update its file."""
         ica, excluded = self.fitted_ica(), self.excluded()
         if sorted(ica.exclude) != excluded:  # by hand
             _choose(ica, excluded)
@@ -248,7 +248,7 @@ class UnitStages(UnitState):
         return ica
 
     def _follow_table(self, ica: ICA, path: Path) -> None:
-        """Make the file of the ICA and the reasons in the table agree with an edited status."""
+        """Update the file of the ICA and the reasons in the table after an edited status."""
         sidecar = copy.deepcopy(self.sidecar("find"))
         rows = read_table(self.table, ica.n_components_)
         text = reworded(self.table, rows, sidecar["Results"]["components"])
@@ -268,7 +268,7 @@ class UnitStages(UnitState):
         return {"components": sorted(ica.exclude)}
 
     def _clean(self, recording: Recording, ica: ICA) -> tuple[BaseRaw, cleaning.Taken]:
-        """Return the cleaned recording, and what was taken out of it."""
+        """Return the cleaned recording, and what was removed."""
         if recording not in self._cleaned:
             settings = self.parameters("fit") | self.parameters("apply", recording)
             cleaned = self._raw(recording).copy()
@@ -288,13 +288,13 @@ class UnitStages(UnitState):
         return facts | {"seconds": facts.pop("settings")["seconds"], "report": report.name}
 
     def preview(self, recording: Recording, exclude: Sequence[int]) -> cleaning.Cleaned:
-        """Return what a recording would become without these components; write nothing."""
+        """Return the result for a recording without these components; nothing is written."""
         ica = self.fitted_ica()
         _choose(ica, exclude)
         settings = self.parameters("fit") | self.parameters("apply", recording)
         raw = self._raw(recording)
         taken = to_take(raw, ica, self._decisions(recording, ica), settings)
-        # Nobody looks at the cleaned recording, so it is not made.
+        # The cleaned recording is not needed.
         self._cleaned[recording] = raw, taken
         try:
             return self._result(recording, ica, brief=True)
@@ -302,15 +302,15 @@ class UnitStages(UnitState):
             del self._cleaned[recording]
 
     def fitted_ica(self) -> ICA:
-        """Return the ICA as its file has it, whatever the table says."""
+        """Return the ICA as saved, regardless of the table."""
         return mne.preprocessing.read_ica(self.path("find", ".fif"), verbose="error")
 
     def signals(self, recording: Recording) -> tuple[BaseRaw, BaseRaw]:
-        """Return a recording and the copy that the ICA is fitted on, neither to be changed."""
+        """Return a recording and the copy that the ICA is fitted on; do not change them."""
         return self._raw(recording), self._copy_to_fit(recording)
 
     def _result(self, recording: Recording, ica: ICA, brief: bool = False) -> cleaning.Cleaned:
-        """Return what `mne_otica.clean_raw` would, with the components that the ICA excludes."""
+        """Return the result that `mne_otica.clean_raw` would, with the ICA's ``exclude``."""
         settings = {
             name: value
             for stage, of in (("fit", None), ("find", None), ("apply", recording))
@@ -333,7 +333,7 @@ class UnitStages(UnitState):
         return conclude_choice(cleaned, filtered, ica, here, taken, settings, brief=brief)
 
     def _decisions(self, recording: Recording, ica: ICA) -> dict[str, cleaning.Decision]:
-        """Return what was decided about each kind, with its events in one recording."""
+        """Return the decision about each kind, with its events in one recording."""
         decisions = {}
         for kind, one in self.sidecar("find")["Results"]["kinds"].items():
             samples = np.array(one["samples"][recording.name.label], dtype=np.int64)
@@ -346,7 +346,7 @@ class UnitStages(UnitState):
         return decisions
 
     def _blinks(self, recording: Recording, ica: ICA) -> BlinkTimes:
-        """Return the blinks that were found, or those of the component that a person chose."""
+        """Return the blinks found, or those of the component that a person chose."""
         results = self.sidecar("find")["Results"]
         found = results["blinks"]
         samples = np.array(found["samples"][recording.name.label], dtype=np.int64)
@@ -356,13 +356,13 @@ class UnitStages(UnitState):
 
 
 def _choose(ica: ICA, exclude: Sequence[int]) -> None:
-    """Let the ICA remove the components that a person chose."""
+    """Set ``exclude`` to the components that a person chose."""
     ica.exclude = list(exclude)
     ica.labels_["blink"] = list(exclude)
 
 
 def _as_array(raw: BaseRaw) -> BaseRaw:
-    """Return a copy that does not remember how the samples were stored."""
+    """Return a copy without information about the original file format."""
     info = raw.info.copy()
     for channel in info["chs"]:
         channel["cal"] = channel["range"] = 1.0
@@ -371,7 +371,7 @@ def _as_array(raw: BaseRaw) -> BaseRaw:
 
 
 def _scores(found: dict[str, Any]) -> BlinkScores:
-    """Return the evidence as it was found."""
+    """Return the saved evidence."""
     rows = [
         BlinkCandidate(**{name: np.nan if value is None else value for name, value in row.items()})
         for row in found["candidates"]
@@ -381,7 +381,7 @@ def _scores(found: dict[str, Any]) -> BlinkScores:
 
 
 def _take_out_date(report: Path) -> None:
-    """Make the report of the same results the same file."""
+    """Remove the date from a report, so that the same results give the same file."""
     text = report.read_text(encoding="utf-8")
     text = re.sub(r"(<span>Created )on \d[-:\d ]+(?=via )", r"\1", text)
     report.write_text(text, encoding="utf-8", newline="\n")

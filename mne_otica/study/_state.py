@@ -1,4 +1,4 @@
-"""The state of one unit of a study: which files its stages leave, and which are to be done."""
+"""The state of one unit of a study: the files of its stages, and which are pending."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FILES = {
 
 @dataclass(frozen=True)
 class Options:
-    """What to do, and how."""
+    """The options of a run."""
 
     parameters: dict[str, Any]
     stages: tuple[str, ...] = STAGES
@@ -37,19 +37,19 @@ class Options:
 
 
 class UnitState:
-    """What has been done with the recordings that share one ICA.
+    """The state of the recordings that share one ICA.
 
-    A stage leaves its files and a JSON sidecar that names its key: a hash of the package
+    A stage writes its files and a JSON sidecar with its key: a hash of the package
     version, the parameters of the stage and the key of the stage before. The first key
-    holds the hashes of the input files. A stage whose key and files are as they would be
-    is not done again.
+    includes the hashes of the input files. A stage whose key and files are unchanged is not
+    run again.
     """
 
     def __init__(self, unit: Unit, out: Path, options: Options) -> None:
         self.unit, self.out, self.options = unit, out, options
         self.notes = files.Notes(out, unit.name.label)
         self._sources: dict[str, str] | None = None
-        # Sidecars as they were read, with the state of their files
+        # Sidecars that were read, with the state of their files
         self._sidecars: dict[Path, tuple[tuple[int, ...], dict[str, Any]]] = {}
 
     # What is where
@@ -69,7 +69,7 @@ class UnitState:
         return self.out / recording.name.file("clean", "report", ".html")
 
     def sidecar(self, stage: str, recording: Recording | None = None) -> dict[str, Any]:
-        """Return the content of the sidecar of a stage, empty if there is none as it was."""
+        """Return the content of the sidecar of a stage, empty if it is missing or was changed."""
         path = self.path(stage, ".json", recording)
         try:
             stat = path.stat()
@@ -81,7 +81,7 @@ class UnitState:
         return self._sidecars[path][1]
 
     def source_hashes(self) -> dict[str, str]:
-        """Return the hash of every file of every recording, by the name it has in sidecars."""
+        """Return the hash of every file of every recording, by its name in sidecars."""
         if self._sources is None:
             self._sources = {
                 _source_name(path, recording): self.notes.hash_of(path)
@@ -93,13 +93,13 @@ class UnitState:
     # What is to be done
 
     def parameters(self, stage: str, recording: Recording | None = None) -> dict[str, Any]:
-        """Return the parameters of a stage: those given, or those that it was done with."""
+        """Return the parameters of a stage: those given, or those of its last run."""
         if stage not in self.options.stages:
             return self.sidecar(stage, recording)["Parameters"]
         return {name: self.options.parameters[name] for name in PARAMETERS[stage]}
 
     def upstream(self, stage: str, recording: Recording | None = None) -> str:
-        """Return the hash of what a stage builds on."""
+        """Return the hash of the inputs of a stage."""
         if stage == "fit":
             return files.digest(self.source_hashes())
         if stage == "find":
@@ -109,7 +109,7 @@ class UnitState:
         return self.key("apply", recording)
 
     def key(self, stage: str, recording: Recording | None = None) -> str:
-        """Return the key of a stage; raise if it must be there already, but is not."""
+        """Return the key of a stage; raise if a stage before it is missing."""
         upstream = self.upstream(stage, recording)
         if stage in self.options.stages:
             return files.digest([stage, __version__, self.parameters(stage, recording), upstream])
@@ -120,9 +120,9 @@ class UnitState:
         return sidecar["Key"]
 
     def is_done(self, stage: str, recording: Recording | None = None) -> bool:
-        """Return whether the files of a stage are there, whole, and as they would be again."""
+        """Return whether the files of a stage exist, are complete and up to date."""
         sidecar = self.sidecar(stage, recording)
-        # Where there is none, no input needs to be read to know.
+        # Without a sidecar, no input needs to be read.
         if not sidecar or sidecar.get("Key") != self.key(stage, recording):
             return False
         if stage == "find" and not self.table.exists():
@@ -133,7 +133,7 @@ class UnitState:
         )
 
     def pending(self) -> list[str]:
-        """Return the stages that are to be done."""
+        """Return the pending stages."""
         if self.options.overwrite:
             return list(self.options.stages)
         for position, stage in enumerate(self.options.stages):
@@ -143,7 +143,7 @@ class UnitState:
         return []
 
     def excluded(self) -> list[int]:
-        """Return the components to remove, as the table has them."""
+        """Return the components to remove, according to the table."""
         n_components = self.sidecar("fit")["Results"]["n_components"]
         return bad_components(read_table(self.table, n_components))
 

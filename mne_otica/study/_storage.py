@@ -1,4 +1,4 @@
-"""Whole files or none: writing so that a run killed at any moment leaves nothing half done."""
+"""Atomic writing of files, so that a run killed at any moment leaves no partial results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-WORK = ".mne_otica"  # rows, remembered hashes, and what is being written
+WORK = ".mne_otica"  # folder of rows, cached hashes, and files being written
 _SEAL = "Checksum"
 _A_DAY = 24 * 3600
 _REMEDIES = {
@@ -34,7 +34,7 @@ class OutputError(OSError):
 
 @contextmanager
 def explained(out: Path) -> Iterator[None]:
-    """Say in words why the output folder cannot be written to."""
+    """Explain errors of writing to the output folder."""
     try:
         yield
     except OSError as error:
@@ -46,10 +46,10 @@ def explained(out: Path) -> Iterator[None]:
 
 @contextmanager
 def staged(out: Path, folder: Path) -> Iterator[Path]:
-    """Yield an empty folder, whose files move to ``folder`` together if all goes well.
+    """Yield an empty folder, whose files are moved to ``folder`` together if there is no error.
 
-    JSON sidecars vouch for the other files. So the old ones go before the others come, and
-    the new ones come last.
+    JSON sidecars certify the other files. So the old ones are deleted before the other files are
+    moved, and the new ones are moved last.
     """
     with explained(out):
         scratch = _scratch(out)
@@ -75,25 +75,25 @@ def write_text(out: Path, path: Path, text: str) -> None:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write a sidecar; to be called on a path in a staged folder."""
+    """Write a sidecar to a path in a staged folder."""
     text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the content of a sidecar; empty where there is none or it cannot be understood."""
+    """Return the content of a sidecar; empty if it is missing or not valid."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):  # the last for lists in lists in lists
+    except (OSError, ValueError, RecursionError):  # the last for deeply nested lists
         return {}
     return content if isinstance(content, dict) else {}
 
 
 def discard_leftovers(out: Path) -> None:
-    """Remove what runs that were killed had begun to write."""
+    """Remove the partial files of runs that were killed."""
     for scratch in (out / WORK / "tmp").glob("*-*-*"):
         host, pid, _ = scratch.name.rsplit("-", 2)
-        with suppress(FileNotFoundError):  # as another run removes them, too
+        with suppress(FileNotFoundError):  # another run may remove them, too
             if host == _host():
                 over = not _alive(int(pid))
             else:  # another machine, or a container that is gone
@@ -130,9 +130,10 @@ def _flush(path: Path) -> None:
 
 
 def rounded(value: Any) -> Any:
-    """Return JSON content without the last digits of its numbers.
+    """Round the numbers in JSON content.
 
-    They depend on where arrays lie in memory, and the same study is to give the same files.
+    Their last digits depend on the memory alignment of arrays, and the same study should give the
+    same files.
     """
     if isinstance(value, float):
         return float(f"{value:.12g}")
@@ -142,20 +143,20 @@ def rounded(value: Any) -> Any:
 
 
 def sealed(content: dict[str, Any]) -> dict[str, Any]:
-    """Return the content with a hash of it."""
+    """Return the content with its hash added."""
     return content | {_SEAL: digest(content)}
 
 
 def unsealed(content: dict[str, Any]) -> dict[str, Any]:
-    """Return what was sealed, or nothing if it was changed since, by mistake or by others."""
+    """Return the content without its hash, or nothing if it does not match."""
     content = content.copy()
     return content if content.pop(_SEAL, None) == digest(content) else {}
 
 
 class Notes:
-    """What is remembered about a unit between runs; all but the seconds can be found again.
+    """Notes about a unit between runs; all but the run times can be computed again.
 
-    SHA-256 of files are kept until their size or time of change differ.
+    SHA-256 hashes of files are valid until their size or modification time changes.
     """
 
     def __init__(self, out: Path, label: str) -> None:
@@ -168,7 +169,7 @@ class Notes:
         self._saved = json.dumps(self.content)
 
     def hash_of(self, path: Path) -> str | None:
-        """Return the hash of a file, None where there is none."""
+        """Return the hash of a file, None if it does not exist."""
         if not path.is_file():
             return None
         stat = path.stat()
@@ -182,13 +183,13 @@ class Notes:
         return found
 
     def moved(self, old: Path, new: Path) -> None:
-        """Keep the hash of a file that has got its name."""
+        """Keep the hash of a file that was renamed."""
         known = self.content["hashes"].pop(str(old), None)
         if known is not None and new.exists():
             self.content["hashes"][str(new)] = known
 
     def save(self) -> None:
-        """Keep what is known for the next run."""
+        """Save the notes for the next run."""
         text = json.dumps(self.content)
         if text != self._saved:
             write_text(self._out, self._path, json.dumps(sealed(self.content)))
@@ -196,5 +197,5 @@ class Notes:
 
 
 def digest(content: Any) -> str:
-    """Return the hash of anything that JSON can hold."""
+    """Return the hash of any JSON content."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

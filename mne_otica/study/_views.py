@@ -1,4 +1,4 @@
-"""What the review page draws, as small arrays: maps, courses, spectra, before and after."""
+"""Data for the review page, as small arrays: topographies, time courses, spectra."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from mne_otica.study._inputs import Recording
     from mne_otica.study._stages import UnitStages
 
-_BINS = 500  # of a drawn line; each has its lowest and its highest sample
+_BINS = 500  # of a drawn line, each with its minimum and maximum
 WINDOW = 10.0  # s of a channel that are shown before and after
 _HALF = 0.5  # s on either side of an event
-_SPECTRUM = 2.0  # s, so half a hertz between frequencies
+_SPECTRUM = 2.0  # s, for a resolution of 0.5 Hz
 _HIGHEST = 80.0  # Hz
 _MICRO = 1e6
-_REMEMBERED = 8  # choices of components
+_REMEMBERED = 8  # choices of components in the cache
 
 
 def topographies(ica: ICA) -> dict[str, Any]:
-    """Return the maps of all components, or only their weights where there are no places.
+    """Return the topographies of all components, or only weights if positions are unknown.
 
-    A map is a square of bytes from -100 to 100, row by row from the front of the head to its
-    back; the head is the largest circle in it.
+    A topography is a square image of values from -100 to 100, with rows from the front of the head
+    to the back; the head is its inscribed circle.
     """
     maps = small_maps(ica.get_components(), ica.info)
     shown = {"source": maps.source, "weights": np.round(maps.weights.T, 3).tolist()}
@@ -54,14 +54,14 @@ def topographies(ica: ICA) -> dict[str, Any]:
 
 
 def _kind_of(result: Cleaned, component: int) -> KindResult | None:
-    """Return the kind of artifact that a component is looked at for: its own, or the first."""
+    """Return the kind of artifact of a component, or the first kind if it has none."""
     with_events = [one for one in result.kinds.values() if len(one.events)]
     own = [one for one in with_events if component in one.components]
     return next(iter(own + with_events), None)
 
 
 def thinned(values: NDArray[np.float64], decimals: int = 2) -> list[float]:
-    """Return a line that looks the same on a screen: the extremes of each of a few bins."""
+    """Decimate a line for drawing: the minimum and maximum of each bin."""
     if len(values) > 2 * _BINS:
         edges = np.linspace(0, len(values), _BINS + 1).astype(int)[:-1]
         low, high = (extreme.reduceat(values, edges) for extreme in (np.minimum, np.maximum))
@@ -70,7 +70,7 @@ def thinned(values: NDArray[np.float64], decimals: int = 2) -> list[float]:
 
 
 class Opened:
-    """A recording that someone looks at: read, filtered and unmixed once."""
+    """A recording under review, which is read, filtered and unmixed once."""
 
     def __init__(self, work: UnitStages, recording: Recording) -> None:
         self._work, self._recording = work, recording
@@ -80,7 +80,7 @@ class Opened:
         self._results: dict[tuple[int, ...], Cleaned] = {}
 
     def component(self, component: int) -> dict[str, Any]:
-        """Return the course and the spectrum of a component."""
+        """Return the time course and the spectrum of a component."""
         course = self._unmixing[component] @ self.filtered.get_data()
         scale = max(course.std(), np.finfo(float).tiny)
         sfreq = self.filtered.info["sfreq"]
@@ -96,17 +96,17 @@ class Opened:
         }
 
     def _unfiltered(self, component: int) -> NDArray[np.float64]:
-        """Return the course in the recording's own band, in which muscle and mains show."""
+        """Return the unfiltered time course, which shows muscle activity and line noise."""
         course = self._unmixing[component] @ self._raw.get_data(self.filtered.ch_names)
         return np.nan_to_num(course - np.nanmean(course), posinf=0.0, neginf=0.0)
 
     def effect(
         self, exclude: Sequence[int], channel: int | None, start: float | None, component: int
     ) -> dict[str, Any]:
-        """Return what removing these components does to the recording, and shows in a channel.
+        """Return the effect of removing these components, in numbers and in one channel.
 
-        Without a channel it is the one that a component weighs most in, without a start the
-        window that has most events.
+        The default channel is the one with the largest weight in the component, the default start
+        that of the window with the most events.
         """
         result = self._preview(exclude)
         sfreq, n_times = self.filtered.info["sfreq"], self.filtered.n_times
@@ -145,12 +145,12 @@ class Opened:
         }
 
     def _preview(self, exclude: Sequence[int]) -> Cleaned:
-        """Return the result of a choice; that of the last few choices is remembered."""
+        """Return the result of a choice of components; the last few are cached."""
         choice = tuple(exclude)
         result = self._results.pop(choice, None)
         if result is None:
             with mne.use_log_level("error"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a run tells them
+                warnings.simplefilter("ignore")  # they are reported by a run
                 result = self._work.preview(self._recording, choice)
             # The cleaned recording is not shown, and would take memory for each choice.
             result = replace(result, raw=self.filtered)
@@ -162,7 +162,7 @@ class Opened:
     def _average(
         self, events: NDArray[np.int64], before: NDArray[np.float64], after: NDArray[np.float64]
     ) -> dict[str, Any] | None:
-        """Return the mean of a channel over events, of those that the recording has whole."""
+        """Return the mean of a channel over events with complete windows."""
         half = int(_HALF * self.filtered.info["sfreq"])
         whole = events[(events >= half) & (events < len(before) - half)]
         if not len(whole):

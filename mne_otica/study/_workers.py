@@ -1,4 +1,4 @@
-"""Many units at once: how many workers fit into memory, and how far they are."""
+"""Parallel processing of units: the number of workers that fit into memory, and progress."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from mne_otica.study._inputs import Unit, read_header, sources
 from mne_otica.study._rows import Row, process
 from mne_otica.study._state import Options
 
-_COPIES = 8.0  # peak of a unit over the size of its samples in double precision, measured
-_WORKER = 400e6  # bytes of a worker with its libraries and figures, measured
+_COPIES = 8.0  # peak memory of a unit relative to its samples in double precision, measured
+_WORKER = 400e6  # bytes of a worker with libraries and figures, measured
 
 
 def run_units(
     units: Sequence[Unit], out: Path, options: Options, *, n_jobs: int = 1, dask: str | None = None
 ) -> Iterator[list[Row]]:
-    """Process units and yield their rows as they are done."""
+    """Process units and yield their rows as they finish."""
     if dask is not None:
         yield from _on_cluster(units, out, options, dask)
     elif (n_workers := _n_workers(units, n_jobs)) == 1:
@@ -33,7 +33,7 @@ def run_units(
     else:
         from joblib import parallel_config
 
-        # One thread each: more would only get in each other's way.
+        # One thread each, as more would compete for the cores.
         with parallel_config("loky", n_jobs=n_workers, inner_max_num_threads=1):
             try:
                 yield from _parallel(units, out, options)
@@ -77,7 +77,7 @@ def _on_cluster(
 
 
 def _n_workers(units: Sequence[Unit], n_jobs: int) -> int:
-    """Return how many workers to have: as asked for, as useful, and as memory allows."""
+    """Return the number of workers: at most n_jobs, the number of units, and what memory allows."""
     if n_jobs == 1 or len(units) < 2:
         return 1
     try:
@@ -99,13 +99,13 @@ def _n_workers(units: Sequence[Unit], n_jobs: int) -> int:
 
 
 def memory_needed(units: Iterable[Unit]) -> float:
-    """Return the bytes that the largest unit is going to need; 0 where none can be read."""
+    """Return the bytes that the largest unit needs; 0 if none can be read."""
     largest = sorted(units, key=_size_on_disk, reverse=True)[:3]
     sizes = []
     for unit in largest:
         try:
             headers = [read_header(recording) for recording in unit.recordings]
-        except Exception:  # it is going to fail, and needs no memory for that
+        except Exception:  # it will fail, and needs no memory
             continue
         sizes.append(sum(8 * raw.n_times * len(raw.ch_names) for raw in headers))
     return _WORKER + _COPIES * max(sizes) if sizes else 0.0
@@ -121,7 +121,7 @@ def _size_on_disk(unit: Unit) -> int:
 
 
 def memory_free() -> float | None:
-    """Return the bytes of memory that are free, or that the job may use; None if unknown."""
+    """Return the bytes of free memory, or of the limit of the job; None if unknown."""
     found = []
     try:
         found.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -146,7 +146,7 @@ def _lines(path: str) -> list[str]:
 
 
 class Progress:
-    """A bar on a terminal, a line per recording elsewhere."""
+    """A progress bar on a terminal, otherwise one line per recording."""
 
     def __init__(self, total: int) -> None:
         self.counts, self._done, self._total, self._bar = Counter(), 0, total, None
@@ -156,7 +156,7 @@ class Progress:
             self._bar = tqdm(total=total, unit="recording", file=sys.stderr)
 
     def add(self, rows: list[Row]) -> None:
-        """Count rows that are done."""
+        """Count finished rows."""
         for row in rows:
             self._done += 1
             self.counts["failed" if row["status"] == "failed" else "ok"] += 1
@@ -170,6 +170,6 @@ class Progress:
                 self._bar.set_postfix(ok=self.counts["ok"], failed=self.counts["failed"])
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
+        """Close the progress bar."""
         if self._bar is not None:
             self._bar.close()

@@ -244,8 +244,9 @@ def test_real_recording_after_average_reference():
     assert_allclose(Y.var(axis=1), 1, atol=1e-6)
 
 
-def test_one_component_is_returned_with_a_warning():
-    X = np.random.default_rng(0).laplace(size=(1, 100))
+@pytest.mark.parametrize("n_samples", [100, 40_000, 150_000])
+def test_one_component_is_returned_with_a_warning(n_samples):
+    X = np.random.default_rng(0).laplace(size=(1, n_samples))
     with pytest.warns(RuntimeWarning, match="only one component"):
         K, W, Y = otica(X)
     assert_array_equal(np.abs(W), [[1]])
