@@ -1,18 +1,18 @@
-"""Components whose density ends abruptly, as that of a uniform source.
+"""Components whose density ends abruptly, such as that of a uniform source.
 
-Such an edge tells the weights of a component with an error that falls as 1 / N, and not as its
-root, by a few samples close to it, and on a scale that is finer than the bins of the scores. If
-the density is c up to its edge, errors of d - 1 weights blur it to c Φ((y - a) / s). That has the
-information κ = 0.903 c / s, so the weights can be told with the variance 1 / (N κ) each, which
-blurs the edge by s² = (d - 1) / (N κ): as sharp as it can get is s = (d - 1) / (0.903 N c). With
-two edges, c is the sum of both densities.
+Such an edge determines the weights of a component with an error of order 1 / N instead of its root.
+Only the few samples close to it matter, on a scale finer than the bins of the score functions. If
+the density is c up to its edge, errors of the d - 1 weights blur it to c Φ((y - a) / s). The Fisher
+information of the blurred edge is κ = 0.903 c / s, so each weight has the variance 1 / (N κ), and
+together they blur the edge by s² = (d - 1) / (N κ). The sharpest edge that can be reached therefore
+has s = (d - 1) / (0.903 N c). With two edges, c is the sum of both densities.
 
-With y the component and z the others, the weights of z are those with the smallest
+With y the component and z the others, the weights e of z minimise
 
     Σ_k -log Φ((y_k + e·z_k - a) / s) - N c a,
 
-a convex function of e and the place a of the edge, to which only samples near it matter. Where the
-density is smooth it tells next to nothing in comparison.
+a convex function of e and of the position a of the edge. Where the density is smooth, its
+information is negligible in comparison.
 """
 
 from typing import NamedTuple
@@ -25,22 +25,21 @@ from mne_otica.solver._scores import MAX_GAPS, MERGE, N_MERGED, share_of_gaps
 from mne_otica.solver.transport import bin_edges
 
 INFORMATION = 0.9032  # of Φ in units of its width: the integral of φ² / Φ
-# Two successive windows of so many samples for each weight, and of at least that many or that share
-# of all, are as wide as each other within this factor if the density ends abruptly. In the tail of
-# a Gaussian the outer one is three times as wide, and it is 1.8 times as wide where a density falls
-# to zero linearly.
+# The outermost samples are counted in two successive windows. If the density ends abruptly, their
+# widths differ by less than MAX_RATIO. In the tail of a Gaussian the outer window is three times as
+# wide, and 1.8 times as wide if the density falls to zero linearly.
 WINDOW_PER_WEIGHT = 10
 MIN_WINDOW = 200
 MIN_WINDOW_SHARE = 0.02
 MAX_RATIO = 1.4
 MAX_SHARE = 0.25  # of the samples, in both windows
-# What to start from, at least, in units of the sharpest that can be reached: scores that follow the
-# noise of their samples claim to have left less of a blur than they have.
+# The fit starts at least this blurred, in units of the sharpest edge that can be reached: scores that
+# overfit underestimate the blur.
 MIN_BLUR = 3.0
 N_STEPS = 10
 MAX_HALVINGS = 6
-TOLERANCE = 0.01  # of the width of the edge
-FAR = 6.0  # in units of the width: samples farther inside have no weight
+TOLERANCE = 0.01  # in units of the width of the edge
+FAR = 6.0  # in units of the width: samples farther inside have no influence
 REACH = 2.0  # the largest change of the weights, in units of the blur that the scores leave
 
 
@@ -90,7 +89,7 @@ def sharpen(
     edges: list[list[Edge]],
     information: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Make the edges of the components as sharp as can be.
+    """Fit the weights of components with edges to the samples near the edges.
 
     Parameters
     ----------
@@ -114,7 +113,7 @@ def sharpen(
         density = sum(end.density for end in ends)
         blur = np.sqrt(n_weights / (n_samples * information[i]))
         if n_weights >= INFORMATION * n_samples * density * blur:
-            continue  # no edge, or one that tells less than the scores
+            continue  # no edge, or one with less information than the scores
         sharpest = n_weights / (INFORMATION * n_samples * density)
         blur = max(blur, MIN_BLUR * sharpest)
         if lengths is None:
@@ -129,7 +128,7 @@ def sharpen(
 
 
 class _Problem:
-    """What is to be minimised for one component.
+    """The function to minimise for one component.
 
     Parameters
     ----------
@@ -142,7 +141,7 @@ class _Problem:
     edges : list of Edge
         Its edges.
     margin : ndarray, shape (n_samples,)
-        How close to an edge each sample has to be to matter.
+        Distance from an edge within which a sample has influence.
     """
 
     def __init__(

@@ -1,26 +1,27 @@
 """Directions along which the samples lie on a lattice, among others that look Gaussian.
 
-A count, such as a binomial one, is nearly Gaussian but for the lattice of its values. Mixed with
-others by more than a few degrees it looks Gaussian to every contrast. Its lattice shows in the
-characteristic function φ(v) = E[exp(i v·x)] of white data x, which all but vanishes far from zero,
-except that |φ| is 1 at a vector v along the source, of length 2π over the spacing. Around it
-|φ| falls as exp(-|δ|² / 2), so that v + ∇ log|φ| is the peak, from wherever a slope can be seen.
+A count, such as a binomial variable, is nearly Gaussian except that its values lie on a lattice. If
+it is mixed with others by more than a few degrees, every contrast takes it for Gaussian. The
+characteristic function φ(v) = E[exp(i v·x)] of white data x shows the lattice: |φ| is nearly zero
+far from the origin, but 1 at a vector v along the source whose length is 2π over the spacing.
+Around this peak |φ| falls as exp(-|δ|² / 2), so v + ∇ log|φ| is the position of the peak from any v
+where |φ| exceeds its noise.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-# Lengths of v to start from; peaks are about one wide. Shorter ones would meet the bulk of
-# a Gaussian, and what is more finely spaced cannot be told without being found.
+# Initial lengths of v; peaks have a width of about one. Shorter vectors would lead to the peak at the
+# origin, and a finer lattice cannot be distinguished from a continuous density.
 LENGTHS = np.arange(5, 16, 2)
 N_STEPS = 12
 LONGEST_STEP = 1.5
-# After each of the first steps, those are followed that are highest, this share of them.
+# After each of the first steps, only this share of the vectors is kept, those with the largest |φ|.
 N_CUTS, SHARE, MIN_FOLLOWED = 5, 0.75, 20
-# Height of a peak. Of N Gaussian samples the highest found is about six times 1 / √N.
+# Smallest height of a peak. In N Gaussian samples the highest found is about 6 / √N.
 MIN_HEIGHT = 0.3
 MIN_HEIGHT_OF_NOISE = 10.0
-MIN_NEW = 0.9  # length of a direction across those found
+MIN_NEW = 0.9  # length of the part of a unit vector that is orthogonal to those found
 
 
 def find_needles(Z: NDArray[np.float32], start: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -36,7 +37,7 @@ def find_needles(Z: NDArray[np.float32], start: NDArray[np.float64]) -> NDArray[
     Returns
     -------
     rotation : ndarray, shape (n_components, n_components) | None
-        The directions that were found and others across them, or None if there were none.
+        The directions found and others orthogonal to them, or None if none was found.
     """
     vectors, heights = _peaks(Z, np.concatenate([length * start for length in LENGTHS]))
     least = max(MIN_HEIGHT, MIN_HEIGHT_OF_NOISE / np.sqrt(Z.shape[1]))
@@ -55,7 +56,7 @@ def find_needles(Z: NDArray[np.float32], start: NDArray[np.float64]) -> NDArray[
 def _peaks(
     Z: NDArray[np.float32], vectors: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Climb |φ| from many vectors at once; return where the highest came to, and how high."""
+    """Maximise |φ| from many vectors at once; return the highest maxima and their heights."""
     n_samples = Z.shape[1]
     for step in range(N_STEPS):
         phases = vectors.astype(np.float32) @ Z
