@@ -33,8 +33,8 @@ MIN_WINDOW = 200
 MIN_WINDOW_SHARE = 0.02
 MAX_RATIO = 1.4
 MAX_SHARE = 0.25  # of the samples, in both windows
-# The fit starts at least this blurred, in units of the sharpest edge that can be reached: scores that
-# overfit underestimate the blur.
+# The fit starts at least this blurred, in units of the sharpest edge that can be reached: scores
+# that overfit underestimate the blur.
 MIN_BLUR = 3.0
 N_STEPS = 10
 MAX_HALVINGS = 6

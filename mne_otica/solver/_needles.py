@@ -11,8 +11,8 @@ where |φ| exceeds its noise.
 import numpy as np
 from numpy.typing import NDArray
 
-# Initial lengths of v; peaks have a width of about one. Shorter vectors would lead to the peak at the
-# origin, and a finer lattice cannot be distinguished from a continuous density.
+# Initial lengths of v; peaks have a width of about one. Shorter vectors would lead to the peak at
+# the origin, and a finer lattice cannot be distinguished from a continuous density.
 LENGTHS = np.arange(5, 16, 2)
 N_STEPS = 12
 LONGEST_STEP = 1.5
