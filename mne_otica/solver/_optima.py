@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from mne_otica.solver._needles import find_needles
 from mne_otica.solver._rotations import nearest_rotation
+from mne_otica.solver._scores import MAX_GAPS, MERGE, N_MERGED, share_of_gaps
 from mne_otica.solver._threads import in_threads
-from mne_otica.solver.transport import target_correlation, transport_map
+from mne_otica.solver.transport import bin_counts, bin_index, target_correlation, transport_map
 
 # In units of the contrast W2². Samples of noise show 0.001 or less, needles 0.02 or so.
 LOOKS_GAUSSIAN = 5e-3
@@ -40,8 +41,9 @@ N_SAMPLES = 10_000
 N_CUMULANT_STARTS = 2
 N_CUMULANT_STEPS = 400
 INERTIA = 0.5  # about twice the cumulants that are hard to tell
-# Rounds in vain before no more lattices are expected.
-EASY_BLOCK, MIN_ROUNDS, MAX_ROUNDS = 12, 2, 48
+# Rounds without success before the search for lattices ends. Where one component lies on a lattice,
+# others may; their number in a block lowers the chance of a round, by about half for each.
+ROUNDS_WITHOUT_LATTICE, MIN_ROUNDS, MAX_ROUNDS, EASY_BLOCK = 2, 12, 48, 12
 MIN_PATIENCE, MAX_PATIENCE = 2, 4  # searches in vain before the weak block is left as it is
 SHAKE = 0.1  # noise added to a start that failed
 
@@ -143,7 +145,7 @@ def _take_needles(
 ) -> NDArray[np.float64] | None:
     """Look for lattices among the components that look Gaussian; each found leaves fewer."""
     W, correlation = W.copy(), correlation.copy()
-    succeeded = False
+    succeeded, expected = False, _has_lattice(W.astype(np.float32) @ X)
     while True:
         block = np.flatnonzero(2 - 2 * correlation < LOOKS_GAUSSIAN)
         if len(block) < 2:
@@ -153,9 +155,8 @@ def _take_needles(
         Z = W[block].astype(np.float32) @ X
         before = W[block].astype(np.float32) @ others
         tensor = _cumulants(Z, 4)
-        # Chances fall by half with each more component; a success shows that there is more to find.
-        n_rounds = MIN_ROUNDS * 2 ** max(0, len(block) - EASY_BLOCK)
-        for _ in range(MAX_ROUNDS if succeeded else min(n_rounds, MAX_ROUNDS)):
+        n_rounds = min(MIN_ROUNDS * 2 ** max(0, len(block) - EASY_BLOCK), MAX_ROUNDS)
+        for _ in range(n_rounds if expected or succeeded else ROUNDS_WITHOUT_LATTICE):
             rotation = find_needles(Z, _cumulant_rotation(tensor, len(block), 1, rng))
             if rotation is None:
                 continue
@@ -167,6 +168,12 @@ def _take_needles(
                 break
         else:
             return W if succeeded else None
+
+
+def _has_lattice(Y: NDArray[np.float32]) -> bool:
+    """Tell whether the values of any component lie on a lattice."""
+    merged = bin_counts(bin_index(Y)).reshape(len(Y), N_MERGED, MERGE).sum(axis=2)
+    return any(share_of_gaps(row) > MAX_GAPS for row in merged)
 
 
 def _resolve_weak(
