@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -198,15 +198,17 @@ def refits(
     done = []
     # The progress bar is created before the log is silenced, which would hide it.
     with quiet(), _one_blas_thread():
-        for one in _each(fit, lengths, seeds, min(n_jobs, len(lengths))):
-            done.append(one)
-            bar.update_with_increment_value(1)
+        # Closed also if this loop is interrupted: otherwise joblib would go on to the last refit.
+        with closing(_each(fit, lengths, seeds, min(n_jobs, len(lengths)))) as results:
+            for one in results:
+                done.append(one)
+                bar.update_with_increment_value(1)
     return done
 
 
 def _each(
     fit: Callable[[int, int], Refit], lengths: NDArray, seeds: NDArray, n_jobs: int
-) -> Iterator[Refit]:
+) -> Generator[Refit, None, None]:
     """Yield the refits in order, from processes if joblib is installed, else from threads."""
     if n_jobs == 1:
         yield from map(fit, lengths, seeds)

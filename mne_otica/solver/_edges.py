@@ -117,7 +117,7 @@ def sharpen(
         sharpest = n_weights / (INFORMATION * n_samples * density)
         blur = max(blur, MIN_BLUR * sharpest)
         if lengths is None:
-            lengths = np.linalg.norm(X, axis=0)
+            lengths = np.sqrt(np.einsum("ij,ij->j", X, X))  # without a copy of X
         problem = _Problem(X, W, i, ends, blur * (FAR + REACH * lengths))
         for width in np.geomspace(blur, sharpest, 2 + int(np.log2(blur / sharpest))):
             problem.minimise(width)

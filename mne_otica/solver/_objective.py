@@ -43,14 +43,12 @@ class Evaluation(NamedTuple):
         return self.moments - self.moments.T
 
 
-class _Chunk:
-    """Some samples, and what became of them in the last pass."""
+class _Chunk(NamedTuple):
+    """Some samples, and the buffers of their components and bins in the last pass."""
 
-    def __init__(self, X: NDArray[np.float32]) -> None:
-        self.X = X
-        # Allocating them anew in each pass would take a third of its time.
-        self.Y = np.empty(X.shape, dtype=np.float32)
-        self.place = np.empty(X.shape, dtype=np.int32)
+    X: NDArray[np.float32]
+    Y: NDArray[np.float32]
+    index: NDArray[np.uint16]
 
 
 class Objective:
@@ -65,9 +63,16 @@ class Objective:
     def __init__(self, X: NDArray[np.float32]) -> None:
         self.X = X
         self.n_evaluations = 0
-        # Buffers are kept: allocating them anew in each call would take a third of its time.
         self._first = N_BINS * np.arange(len(X), dtype=np.int32)[:, np.newaxis]
-        self._chunks = [_Chunk(X[:, columns]) for columns in _chunks(*X.shape)]
+        # Buffers are kept: allocating them anew in each pass would take a third of its time.
+        # Each chunk is contiguous in them.
+        Y, index = np.empty(X.size, dtype=np.float32), np.empty(X.size, dtype=np.uint16)
+        self._chunks = []
+        for columns in _chunks(*X.shape):
+            part = X[:, columns]
+            place = slice(len(X) * columns.start, len(X) * columns.stop)
+            buffers = (buffer[place].reshape(part.shape) for buffer in (Y, index))
+            self._chunks.append(_Chunk(part, *buffers))
 
     def __call__(self, W: NDArray[np.float64]) -> Evaluation:
         """Evaluate the objective and its derivatives at W."""
@@ -78,15 +83,18 @@ class Objective:
         """Unmix the data, and count the samples of each component in each bin."""
         self.n_evaluations += 1
         W = W.astype(np.float32)
+        total, lock = np.zeros(len(W) * N_BINS, dtype=np.int64), threading.Lock()
 
-        def unmix(chunk: _Chunk) -> NDArray[np.int32]:
+        def unmix(chunk: _Chunk) -> None:
             np.matmul(W, chunk.X, out=chunk.Y)
-            bin_index(chunk.Y, work=_work(chunk.Y.shape), out=chunk.place)
-            chunk.place += self._first
-            return _counted(chunk.place, self._first.size * N_BINS)
+            bin_index(chunk.Y, work=_work(chunk.Y.shape), out=chunk.index)
+            place = np.add(chunk.index, self._first, out=_work(chunk.Y.shape, np.int32))
+            counts = _counted(place, len(total))
+            with lock:
+                np.add(total, counts, out=total)
 
-        total = sum(in_threads(unmix, self._chunks))
-        return total.reshape(len(W), N_BINS).astype(np.int64)
+        in_threads(unmix, self._chunks)
+        return total.reshape(len(W), N_BINS)
 
     def block_counts(self) -> NDArray[np.int64]:
         """Count successive blocks of samples of the components that were counted last.
@@ -100,9 +108,8 @@ class Objective:
         counts = np.empty((N_BLOCKS, n_rows, N_MERGED), dtype=np.int64)
         block = N_MERGED * (np.arange(n_samples) * N_BLOCKS // n_samples)
         for row in range(n_rows):
-            place = np.concatenate([chunk.place[row] for chunk in self._chunks])
-            index = place // MERGE - row * N_MERGED
-            together = np.bincount(block + index, minlength=N_BLOCKS * N_MERGED)
+            index = np.concatenate([chunk.index[row] for chunk in self._chunks])
+            together = np.bincount(block + index // MERGE, minlength=N_BLOCKS * N_MERGED)
             counts[:, row] = together.reshape(N_BLOCKS, N_MERGED)
         return counts
 
@@ -117,9 +124,8 @@ class Objective:
 
         def moments(chunk: _Chunk) -> NDArray[np.float32]:
             mapped = _work(chunk.Y.shape)
-            index = _work(chunk.Y.shape, np.intp)  # what NumPy would make anew
-            index[...] = chunk.place
-            np.take(tables, index, out=mapped, mode="clip")
+            place = np.add(chunk.index, self._first, out=_work(chunk.Y.shape, np.intp))
+            np.take(tables, place, out=mapped, mode="clip")
             return mapped @ chunk.Y.T
 
         total = np.zeros((len(self.X), len(self.X)))
@@ -139,7 +145,7 @@ def _counted(place: NDArray[np.int32], n_places: int) -> NDArray[np.int32]:
     return column @ np.ones(1, dtype=np.int32)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def _ones(size: int) -> NDArray[np.int32]:
     return np.ones(size, dtype=np.int32)
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from test_study import contents
@@ -23,7 +24,12 @@ def run(*arguments):
 
 def results(folder):
     """Return the results that are in their places, not what is being written."""
-    return [path for path in folder.rglob("*") if path.is_file() and ".mne_otica" not in path.parts]
+    found = []
+    for parent, folders, files in os.walk(folder):
+        # What a worker removes meanwhile is not looked into.
+        folders[:] = [name for name in folders if name != ".mne_otica"]
+        found += [Path(parent, name) for name in files]
+    return found
 
 
 def killed_after_a_result(folder, command, delay):
