@@ -33,6 +33,9 @@ MIN_WINDOW = 200
 MIN_WINDOW_SHARE = 0.02
 MAX_RATIO = 1.4
 MAX_SHARE = 0.25  # of the samples, in both windows
+# The time grows with the fourth power of the number of components, that of a pass over the data
+# with the second: for 128 of them it would be three times that of the rest of the fit.
+MAX_WEIGHTS = 64
 # The fit starts at least this blurred, in units of the sharpest edge that can be reached: scores
 # that overfit underestimate the blur.
 MIN_BLUR = 3.0
@@ -61,7 +64,7 @@ def find_edges(counts: NDArray[np.int64]) -> list[list[Edge]]:
     """
     n_weights, n_samples = len(counts) - 1, int(counts[0].sum())
     window = max(MIN_WINDOW, MIN_WINDOW_SHARE * n_samples, WINDOW_PER_WEIGHT * n_weights)
-    if 2 * window + n_weights > MAX_SHARE * n_samples:
+    if n_weights > MAX_WEIGHTS or 2 * window + n_weights > MAX_SHARE * n_samples:
         return [[] for _ in counts]
     # The outermost samples may be blurred out of the density.
     ranks = n_weights + window * np.arange(3)
