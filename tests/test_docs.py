@@ -72,6 +72,8 @@ def test_python_blocks_run(page, tmp_path, monkeypatch, simulated):
         for block in blocks:
             exec(compile(block, page.name, "exec"), variables)
     plt.close("all")
+    # No page keeps the result of a call that returns nothing.
+    assert not [name for name, value in variables.items() if value is None]
 
 
 def commands():

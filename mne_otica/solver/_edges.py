@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from mne_otica.solver._scores import MAX_GAPS, MERGE, N_MERGED, share_of_gaps
+from mne_otica.solver._scores import merged_counts, on_lattice
 from mne_otica.solver.transport import bin_edges
 
 INFORMATION = 0.9032  # of Φ in units of its width: the integral of φ² / Φ
@@ -70,9 +70,9 @@ def find_edges(counts: NDArray[np.int64]) -> list[list[Edge]]:
     ranks = n_weights + window * np.arange(3)
     inner = bin_edges()[1:-1]
     found = []
-    for row in counts:
+    for row, lattice in zip(counts, on_lattice(merged_counts(counts)), strict=True):
         found.append([])
-        if share_of_gaps(row.reshape(N_MERGED, MERGE).sum(axis=1)) > MAX_GAPS:
+        if lattice:
             continue
         below = np.cumsum(row)[:-1]
         for side in (1, -1):

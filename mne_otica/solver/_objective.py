@@ -156,7 +156,7 @@ _of_thread = threading.local()
 def _work(shape: tuple[int, int], dtype: type = np.float32) -> NDArray:
     """Return an array of this thread, to be used until it asks for the next of its type."""
     size = shape[0] * shape[1]
-    arrays = _of_thread.__dict__
+    arrays = _of_thread.__dict__.setdefault("arrays", {})
     if size > getattr(arrays.get(dtype), "size", 0):
         arrays[dtype] = np.empty(size, dtype=dtype)
     return arrays[dtype][:size].reshape(shape)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from mne_otica.solver._needles import find_needles
 from mne_otica.solver._rotations import nearest_rotation
-from mne_otica.solver._scores import MAX_GAPS, MERGE, N_MERGED, share_of_gaps
+from mne_otica.solver._scores import merged_counts, on_lattice
 from mne_otica.solver._threads import in_threads
 from mne_otica.solver.transport import bin_counts, bin_index, target_correlation, transport_map
 
@@ -145,7 +145,8 @@ def _take_needles(
 ) -> NDArray[np.float64] | None:
     """Look for lattices among the components that look Gaussian; each found leaves fewer."""
     W, correlation = W.copy(), correlation.copy()
-    succeeded, expected = False, _has_lattice(W.astype(np.float32) @ X)
+    counts = bin_counts(bin_index(W.astype(np.float32) @ X))
+    succeeded, expected = False, on_lattice(merged_counts(counts)).any()
     while True:
         block = np.flatnonzero(2 - 2 * correlation < LOOKS_GAUSSIAN)
         if len(block) < 2:
@@ -168,12 +169,6 @@ def _take_needles(
                 break
         else:
             return W if succeeded else None
-
-
-def _has_lattice(Y: NDArray[np.float32]) -> bool:
-    """Tell whether the values of any component lie on a lattice."""
-    merged = bin_counts(bin_index(Y)).reshape(len(Y), N_MERGED, MERGE).sum(axis=2)
-    return any(share_of_gaps(row) > MAX_GAPS for row in merged)
 
 
 def _resolve_weak(

@@ -111,11 +111,21 @@ class _Splines(NamedTuple):
         return sums, slopes
 
 
-def share_of_gaps(counts: NDArray) -> float:
+def _share_of_gaps(counts: NDArray) -> float:
     """Return which share of the merged bins of one component is empty, but for its tails."""
     share = np.cumsum(counts) / counts.sum()
     between = counts[(share > 0.1) & (share < 0.9)]
     return 1 - np.count_nonzero(between) / max(len(between), 1)
+
+
+def merged_counts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Go from the counts of all bins to those of merged bins."""
+    return counts.reshape(len(counts), N_MERGED, MERGE).sum(axis=2)
+
+
+def on_lattice(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell from merged counts which components have values on a lattice."""
+    return np.array([_share_of_gaps(row) > MAX_GAPS for row in counts])
 
 
 def _knots(counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -124,7 +134,7 @@ def _knots(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     counts, edges = counts[seen[0] : seen[-1] + 1], merged_edges()[seen[0] : seen[-1] + 2]
     usual = np.diff(np.arcsinh(edges))
     density = usual.copy()
-    gaps = share_of_gaps(counts)
+    gaps = _share_of_gaps(counts)
     from_ends = np.exp((edges[0] - edges) / END) - np.exp((edges - edges[-1]) / END)
     density -= MORE_AT_ENDS * max(0, 1 - gaps / MAX_GAPS) * np.diff(from_ends)
     scale = N_INTERVALS / usual.sum()
@@ -264,7 +274,7 @@ def fit_scores(
         The functions.
     """
     n_samples = counts[0].sum()
-    merged = counts.reshape(len(counts), N_MERGED, MERGE).sum(axis=2)
+    merged = merged_counts(counts)
     blurred = _blurred(merged, information, n_samples)
     splines = _splines(blurred)
     power, slope, shares, trend = _moments(blurred, splines)
@@ -278,8 +288,8 @@ def fit_scores(
     y = bin_centres()
     tables = y + _finer(splines.combine(coefficients)[0]) - level - tilt * y
     # Between the points of a lattice the score is anything, and its sum would tell their densities.
-    lattice = np.array([share_of_gaps(row) > MAX_GAPS for row in merged])
-    tables[np.repeat((blurred == 0) & lattice[:, np.newaxis], MERGE, axis=1)] = 0
+    between = (blurred == 0) & on_lattice(merged)[:, np.newaxis]
+    tables[np.repeat(between, MERGE, axis=1)] = 0
     for row, seen in zip(tables, counts > 0, strict=True):
         first, last = seen.argmax(), N_BINS - 1 - seen[::-1].argmax()
         row[:first], row[last + 1 :] = row[first], row[last]
