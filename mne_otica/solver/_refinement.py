@@ -19,7 +19,7 @@ gradient E[ψ_i(y_i) y_j]. Near independence its Hessian joins S_ij and S_ji onl
 [[1 + e_i, 1], [1, 1 + e_j]]. Limited-memory BFGS starts from there and back-tracks on L itself, so
 no step makes L larger. But for the determinant, L is a sum over the rows of W, so each row has its
 own length of step. Then the scores are fitted again, a few times. Last, `_edges` takes over for
-components whose density ends abruptly.
+components whose density ends abruptly, and the others follow.
 """
 
 import numpy as np
@@ -124,7 +124,8 @@ def refine_fully(
         moved = np.abs(np.linalg.solve(before.T, W.T) - np.eye(len(W))).max()
         if moved < tol or drop < negligible:
             break
-    return sharpen(objective.X, W, find_edges(counts), information)
+    sharp = sharpen(objective.X, W, find_edges(counts), information)
+    return _follow(objective, sharp, np.any(sharp != W, axis=1), scores)
 
 
 def _descend(
@@ -174,6 +175,22 @@ def _descend(
         if np.abs(step).max() < tol or drop < negligible:
             break
     return W, counts, start - value
+
+
+def _follow(
+    objective: Objective, W: NDArray[np.float64], sharpened: NDArray[np.bool_], scores: Scores
+) -> NDArray[np.float64]:
+    """Take from the other components what they still have of those with edges.
+
+    The two entries of a pair have correlated errors. Once an edge has told one of them, the other
+    is known better, too: with S_ji = 0 the step is S_ij = -gradient / (1 + e_i).
+    """
+    if not sharpened.any() or sharpened.all():
+        return W
+    objective.counts(W)
+    gradient = _gradient(objective, W, scores.tables.astype(np.float32))
+    step = -gradient / scores.information[:, np.newaxis] * np.outer(~sharpened, sharpened)
+    return unit_rows(W + step @ W)
 
 
 def _least_excess(objective: Objective) -> float:

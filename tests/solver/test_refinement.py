@@ -168,6 +168,17 @@ def test_edges_and_steps_gain_most_beyond_whitening(regime):
     assert errors["full"] < 0.7 * errors["none"]
 
 
+def test_a_gaussian_is_uncorrelated_with_what_edges_have_told():
+    """Given the others, the likelihood of a Gaussian source is highest there."""
+    rng = np.random.default_rng(0)
+    sources = np.vstack([rng.uniform(size=(5, 10_000)), rng.standard_normal(10_000)])
+    _, W, Y = otica(rng.standard_normal((6, 6)) @ sources)
+    gaussian = np.abs(np.corrcoef(Y, sources[-1])[-1, :-1]).argmax()
+    correlations = np.delete(W @ W[gaussian], gaussian)
+    # Chance has correlations of 1 / sqrt(N); bins round off a little.
+    assert np.abs(correlations).max() < 0.05 / np.sqrt(10_000)
+
+
 @pytest.mark.parametrize("regime", ["laplace", "student_t"])
 def test_smooth_sources_gain_too(regime):
     errors = mean_errors(regime, 8, 10_000, ["none", "rotation", "full"], range(4))
