@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from mne_otica.solver._scores import merged_counts, on_lattice
+from mne_otica.solver._basis import merged_counts, on_lattice
 from mne_otica.solver.transport import bin_edges
 
 INFORMATION = 0.9032  # of Φ in units of its width: the integral of φ² / Φ

@@ -22,7 +22,8 @@ def score(samples):
 
 
 def smooth(n_components):
-    return Smoothness(np.full(n_components, PENALTIES[2]), np.ones(n_components))
+    none = np.zeros(n_components)
+    return Smoothness(none + PENALTIES[2], none, none + 1)
 
 
 def likelihood(W, counts, scores):
