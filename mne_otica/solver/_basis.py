@@ -206,14 +206,18 @@ def find_moments(
     """Return the moments, by default less the straight line nearest to each function."""
     y, n_rows = merged_centres(), len(counts)
     weights = counts / counts.sum(axis=1, keepdims=True)
-    start = basis.first + N_SPLINES * np.arange(len(counts))[:, np.newaxis]
+    interval = basis.first + N_INTERVALS * np.arange(n_rows)[:, np.newaxis]
+    n_bins = np.bincount(interval.ravel(), minlength=n_rows * N_INTERVALS)
+    start = np.minimum(np.cumsum(n_bins) - n_bins, interval.size - 1)
 
     def gathered(parts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Add up what each bin contributes to its four splines, or to fewer of them."""
-        total = np.zeros(n_rows * N_SPLINES)
-        for k, part in enumerate(parts):
-            total += np.bincount((start + k).ravel(), part.ravel(), len(total))
-        return total.reshape(n_rows, N_SPLINES)
+        sums = np.add.reduceat(parts.reshape(len(parts), -1), start, axis=1)
+        sums[:, n_bins == 0] = 0
+        total = np.zeros((n_rows, N_SPLINES))
+        for k, part in enumerate(sums.reshape(-1, n_rows, N_INTERVALS)):
+            total[:, k : k + N_INTERVALS] += part
+        return total
 
     def means(parts: NDArray[np.float64], of_step: NDArray[np.float64]) -> NDArray[np.float64]:
         """Add up what each bin contributes to all functions."""
