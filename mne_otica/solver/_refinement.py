@@ -19,13 +19,14 @@ gradient E[ψ_i(y_i) y_j]. Near independence its Hessian joins S_ij and S_ji onl
 [[1 + e_i, 1], [1, 1 + e_j]]. Limited-memory BFGS starts from there and back-tracks on L itself, so
 no step makes L larger. But for the determinant, L is a sum over the rows of W, so each row has its
 own length of step. Then the scores are fitted again, a few times. Last, `_edges` takes over for
-components whose density ends abruptly, and the others follow.
+components whose density ends abruptly, `_lattices` for those on a lattice, and the others follow.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mne_otica.solver._edges import find_edges, sharpen
+from mne_otica.solver._lattices import settle
 from mne_otica.solver._lbfgs import Memory
 from mne_otica.solver._objective import Objective
 from mne_otica.solver._rotations import rotation
@@ -124,7 +125,8 @@ def refine_fully(
         moved = np.abs(np.linalg.solve(before.T, W.T) - np.eye(len(W))).max()
         if moved < tol or drop < negligible:
             break
-    sharp = sharpen(objective.X, W, find_edges(counts), information)
+    sharp = settle(objective.X, W, counts)
+    sharp = sharpen(objective.X, sharp, find_edges(counts), information)
     return _follow(objective, sharp, np.any(sharp != W, axis=1), scores)
 
 
