@@ -19,7 +19,7 @@ For components that are no farther from a Gaussian than chance takes them, f is 
 to what was fitted as they are farther from it.
 
 Evidence for a peak. One of the functions is a step at the mode. Its coefficient is multiplied by
-1 - (σ / c)², or by zero, with σ its standard error between blocks (James and Stein).
+1 - (2 σ / c)², or by zero, with σ its standard error between blocks.
 
 Sharpening. The d weights of a component were fitted to the same samples, so that these lie where
 its density is high: the density that they show is the true one, sharpened by the inverse of
@@ -57,6 +57,7 @@ from mne_otica.solver.transport import (
 
 # Weights of the squared third differences of the coefficients, for one sample.
 PENALTIES = 10.0 ** np.arange(6, -1, -1.5)
+MIN_ERRORS = 2  # standard errors that the coefficient of a step has to exceed
 # Twice the 2 of the theory: what is too sharp makes the information too large, and so the next fit
 # sharper still.
 BLUR = 4
@@ -181,7 +182,7 @@ def _evident(
     influence = slopes - g * (merged_centres() + f)  # of a sample on the coefficient
     variance = np.einsum("ij,kij->ki", influence, shares).var(axis=0) / len(shares)
     square = np.maximum(solution.coefficients[:, -1], 0) ** 2
-    return np.maximum(square - variance, 0) / np.maximum(square, 1e-300)
+    return np.maximum(square - MIN_ERRORS**2 * variance, 0) / np.maximum(square, 1e-300)
 
 
 def fit_scores(

@@ -139,9 +139,9 @@ def test_peaks_are_told_from_rounded_modes():
         counts, guess = objective.counts(np.eye(20)), np.ones(20)
         kept.append(choose_smoothness(counts, objective.block_counts(), guess).steps)
     peaked, rounded = kept
-    # Without a step, one in twelve coefficients exceeds its error so far that half of it is kept.
-    assert np.mean(peaked > 0.5) > 0.75
-    assert np.mean(rounded > 0.5) < 0.25
+    # Without a corner, a coefficient exceeds two standard errors in one of forty cases.
+    assert np.mean(peaked > 0) > 0.75
+    assert np.mean(rounded > 0) < 0.25
 
 
 @pytest.mark.parametrize("kind", ["uniform", "exponential"])
