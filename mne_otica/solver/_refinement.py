@@ -24,9 +24,11 @@ components whose density ends abruptly.
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import expm
 
 from mne_otica.solver._edges import find_edges, sharpen
 from mne_otica.solver._lbfgs import Memory
+from mne_otica.solver._modulation import Modulation, find_modulation
 from mne_otica.solver._objective import Objective
 from mne_otica.solver._rotations import rotation
 from mne_otica.solver._scores import Scores, choose_smoothness, fit_scores
@@ -36,6 +38,9 @@ from mne_otica.solver._scores import Scores, choose_smoothness, fit_scores
 MAX_ROTATIONS = 6
 MAX_FITS = 10
 MAX_STEPS = 5  # with the same scores
+MAX_MODULATED_FITS = 8
+SCALES_FACTOR = 10
+MAX_MODULATED_STEPS = 2
 MAX_SHORTENINGS, SHORTENING = 4, 0.25  # of a step, the last to nothing
 SUFFICIENT_DECREASE = 1e-4
 LONGEST_ROTATION = 0.1  # radians: this is not a search
@@ -43,7 +48,7 @@ LONGEST_STEP = 0.3
 # Fitting d² weights to N samples lowers L by d² / 2 N by chance. Steps that gain less than this
 # share of it, or less than so many nats, are not worth a pass over the data.
 NEGLIGIBLE_SHARE = 0.02
-MAX_NEGLIGIBLE = 5e-4
+MAX_NEGLIGIBLE = 5e-1
 # Two nearly Gaussian components do not tell their angle, nor more of their correlation than the
 # covariance of the sample: pairs whose angle has a larger standard error are left alone. Whatever
 # it is, those with a larger e_i + e_j are not.
@@ -114,17 +119,27 @@ def refine_fully(
     W : ndarray, shape (n_components, n_components)
         The matrix, with rows of unit length.
     """
-    counts, information = objective.counts(W), np.ones(len(W))
-    smoothness = choose_smoothness(counts, objective.block_counts(), information)
-    for _ in range(MAX_FITS):
+    counts, information, smoothness = objective.counts(W), np.ones(len(W)), None
+    modulation = find_modulation(objective)
+    for _ in range(MAX_FITS if modulation is None else MAX_MODULATED_FITS):
+        if modulation is not None:
+            objective.rescale(modulation.scales)
+            counts = objective.counts(W)
+        if smoothness is None:
+            smoothness = choose_smoothness(counts, objective.block_counts(), information)
         scores = fit_scores(counts, smoothness, information)
         information = scores.information
         before = W
-        W, counts, drop = _descend(objective, W, counts, scores, tol, negligible)
+        W, counts, drop = _descend(objective, W, counts, scores, tol, negligible, modulation)
         moved = np.abs(np.linalg.solve(before.T, W.T) - np.eye(len(W))).max()
-        if moved < tol or drop < negligible:
+        if moved < tol or drop < (negligible if modulation is None else SCALES_FACTOR * negligible):
             break
-    return sharpen(objective.X, W, find_edges(counts), information)
+        if modulation is not None:
+            modulation = find_modulation(objective) or modulation
+    edges = find_edges(counts)
+    if modulation is not None:  # a density whose scale changes does not end anywhere
+        edges = [[] if row.any() else ends for row, ends in zip(modulation.scales != 1, edges, strict=True)]
+    return sharpen(objective.X, W, edges, information)
 
 
 def _descend(
@@ -134,6 +149,7 @@ def _descend(
     scores: Scores,
     tol: float,
     negligible: float,
+    modulation: Modulation | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], float]:
     """Minimise L for given scores; W is what was counted last, and its counts are given.
 
@@ -141,18 +157,25 @@ def _descend(
     """
     tables = scores.tables.astype(np.float32)
     least = _least_excess(objective)
-    told = _excess(scores) >= least
+    curvature = np.repeat(scores.information[:, np.newaxis], len(W), axis=1)
+    if modulation is not None:
+        curvature *= modulation.ratios
+    excess = curvature - 1
+    told = (excess + excess.T >= least) & (curvature * curvature.T - 1 >= least/2)
     np.fill_diagonal(told, False)
-    values, gradient = _values(counts, scores), told * _gradient(objective, W, tables)
+    values, memory, taken = _values(counts, scores), Memory(), None
     value = start = _likelihood(values, W)
-    memory = Memory()
-    for _ in range(MAX_STEPS):
-        step = memory.direction(gradient, lambda g: _precondition(g, scores.information))
+    for _ in range(MAX_STEPS if modulation is None else MAX_MODULATED_STEPS):
+        gradient = told * _gradient(objective, W, tables)
+        if taken is not None:
+            memory.add(taken[0], gradient - taken[1])
+        step = memory.direction(gradient, lambda g: _precondition(g, curvature))
         if np.vdot(step, gradient) >= 0:
-            memory, step = Memory(), -_precondition(gradient, scores.information)
+            memory, step = Memory(), -_precondition(gradient, curvature)
         step *= min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
         for remaining in reversed(range(MAX_SHORTENINGS + 1)):
-            W_next = unit_rows(W + step @ W)
+            # What looks Gaussian may turn far, many components at once: not along a straight line.
+            W_next = unit_rows(W + step @ W if modulation is None else expm(step) @ W)
             counts_next = objective.counts(W_next)
             values_next = _values(counts_next, scores)
             value_next = _likelihood(values_next, W_next)
@@ -166,11 +189,8 @@ def _descend(
             step = step * np.where(failed | ~failed.any(), shorter, 1)[:, np.newaxis]
         else:  # the optimum is found to the grain of the bins
             return W, objective.counts(W), start - value
-        gradient_next = told * _gradient(objective, W_next, tables)
-        memory.add(step, gradient_next - gradient)
-        drop = value - value_next
+        drop, taken = value - value_next, (step, gradient)
         W, counts, values, value = W_next, counts_next, values_next, value_next
-        gradient = gradient_next
         if np.abs(step).max() < tol or drop < negligible:
             break
     return W, counts, start - value
@@ -207,12 +227,12 @@ def _gradient(
 
 
 def _precondition(
-    gradient: NDArray[np.float64], information: NDArray[np.float64]
+    gradient: NDArray[np.float64], curvature: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Multiply by the inverse of the Hessian at independence, pair by pair."""
-    determinants = np.outer(information, information) - 1
+    determinants = curvature * curvature.T - 1
     step = np.zeros(gradient.shape)  # pairs that are left alone have no gradient
-    numerators = information * gradient - gradient.T
+    numerators = curvature.T * gradient - gradient.T
     return np.divide(numerators, determinants, out=step, where=numerators != 0)
 
 
