@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mne_otica.solver._edges import find_edges, sharpen
-from mne_otica.solver._lbfgs import Memory
 from mne_otica.solver._objective import Objective
 from mne_otica.solver._rotations import rotation
 from mne_otica.solver._scores import Scores, choose_smoothness, fit_scores
@@ -34,16 +33,14 @@ from mne_otica.solver._scores import Scores, choose_smoothness, fit_scores
 # Independent sources take two or three fits of the scores; recordings are not so simple, and each
 # fit leaves them a little less dependent.
 MAX_ROTATIONS = 6
-MAX_FITS = 10
-MAX_STEPS = 5  # with the same scores
+MAX_FITS = 20
 MAX_SHORTENINGS, SHORTENING = 4, 0.25  # of a step, the last to nothing
 SUFFICIENT_DECREASE = 1e-4
 LONGEST_ROTATION = 0.1  # radians: this is not a search
 LONGEST_STEP = 0.3
 # Fitting d² weights to N samples lowers L by d² / 2 N by chance. Steps that gain less than this
-# share of it, or less than so many nats, are not worth a pass over the data.
-NEGLIGIBLE_SHARE = 0.02
-MAX_NEGLIGIBLE = 5e-4
+# share of it are not worth a pass over the data.
+NEGLIGIBLE_SHARE = 0.03
 # Two nearly Gaussian components do not tell their angle, nor more of their correlation than the
 # covariance of the sample: pairs whose angle has a larger standard error are left alone. Whatever
 # it is, those with a larger e_i + e_j are not.
@@ -90,7 +87,7 @@ def refine_rotation(
 
 def negligible_drop(n_components: int, n_samples: int) -> float:
     """Return the drop of L that is not worth a pass over the data."""
-    return min(NEGLIGIBLE_SHARE * n_components**2 / (2 * n_samples), MAX_NEGLIGIBLE)
+    return NEGLIGIBLE_SHARE * n_components**2 / (2 * n_samples)
 
 
 def refine_fully(
@@ -119,61 +116,40 @@ def refine_fully(
     for _ in range(MAX_FITS):
         scores = fit_scores(counts, smoothness, information)
         information = scores.information
-        before = W
-        W, counts, drop = _descend(objective, W, counts, scores, tol, negligible)
-        moved = np.abs(np.linalg.solve(before.T, W.T) - np.eye(len(W))).max()
-        if moved < tol or drop < negligible:
+        step, W, counts, drop = _step(objective, W, counts, scores)
+        if np.abs(step).max() < tol or drop < negligible:
             break
     return sharpen(objective.X, W, find_edges(counts), information)
 
 
-def _descend(
-    objective: Objective,
-    W: NDArray[np.float64],
-    counts: NDArray[np.int64],
-    scores: Scores,
-    tol: float,
-    negligible: float,
-) -> tuple[NDArray[np.float64], NDArray[np.int64], float]:
-    """Minimise L for given scores; W is what was counted last, and its counts are given.
+def _step(
+    objective: Objective, W: NDArray[np.float64], counts: NDArray[np.int64], scores: Scores
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], float]:
+    """Take a step that lowers L for given scores; W is what was counted last.
 
-    Returns W, its counts, and by how much L fell.
+    Returns the step, W after it, its counts, and by how much L fell.
     """
-    tables = scores.tables.astype(np.float32)
-    least = _least_excess(objective)
-    told = _excess(scores) >= least
+    told = _excess(scores) >= _least_excess(objective)
     np.fill_diagonal(told, False)
-    values, gradient = _values(counts, scores), told * _gradient(objective, W, tables)
-    value = start = _likelihood(values, W)
-    memory = Memory()
-    for _ in range(MAX_STEPS):
-        step = memory.direction(gradient, lambda g: _precondition(g, scores.information))
-        if np.vdot(step, gradient) >= 0:
-            memory, step = Memory(), -_precondition(gradient, scores.information)
-        step *= min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
-        for remaining in reversed(range(MAX_SHORTENINGS + 1)):
-            W_next = unit_rows(W + step @ W)
-            counts_next = objective.counts(W_next)
-            values_next = _values(counts_next, scores)
-            value_next = _likelihood(values_next, W_next)
-            slopes = np.sum(step * gradient, axis=1)
-            if value_next <= value + SUFFICIENT_DECREASE * slopes.sum():
-                break
-            # Only rows that do not gain go less far: steps and needles of a few densities would
-            # hold up all others.
-            failed = values_next - values > SUFFICIENT_DECREASE * slopes
-            shorter = SHORTENING if remaining > 1 else 0
-            step = step * np.where(failed | ~failed.any(), shorter, 1)[:, np.newaxis]
-        else:  # the optimum is found to the grain of the bins
-            return W, objective.counts(W), start - value
-        gradient_next = told * _gradient(objective, W_next, tables)
-        memory.add(step, gradient_next - gradient)
-        drop = value - value_next
-        W, counts, values, value = W_next, counts_next, values_next, value_next
-        gradient = gradient_next
-        if np.abs(step).max() < tol or drop < negligible:
-            break
-    return W, counts, start - value
+    gradient = told * _gradient(objective, W, scores.tables.astype(np.float32))
+    values = _values(counts, scores)
+    value = _likelihood(values, W)
+    step = -_precondition(gradient, scores.information)
+    step *= min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
+    for remaining in reversed(range(MAX_SHORTENINGS + 1)):
+        W_next = unit_rows(W + step @ W)
+        counts_next = objective.counts(W_next)
+        values_next = _values(counts_next, scores)
+        value_next = _likelihood(values_next, W_next)
+        slopes = np.sum(step * gradient, axis=1)
+        if value_next <= value + SUFFICIENT_DECREASE * slopes.sum():
+            return step, W_next, counts_next, value - value_next
+        # Only rows that do not gain go less far: steps and needles of a few densities would
+        # hold up all others.
+        failed = values_next - values > SUFFICIENT_DECREASE * slopes
+        shorter = SHORTENING if remaining > 1 else 0
+        step = step * np.where(failed | ~failed.any(), shorter, 1)[:, np.newaxis]
+    return np.zeros_like(W), W, objective.counts(W), 0.0  # the optimum to the grain of the bins
 
 
 def _least_excess(objective: Objective) -> float:
