@@ -42,9 +42,9 @@ MAX_HALVINGS = 6
 # Nearly Gaussian components can be turned for ever by angles that change nothing: stop when this
 # many iterations together lower the objective by less than this, or by less than this share of what
 # turning d (d - 1) / 2 planes gains on N samples by chance, about d² / 4 N.
-PLATEAU_ITER = 10
-PLATEAU_DROP = 5e-4
-PLATEAU_SHARE = 0.02
+PLATEAU_ITER = 5
+PLATEAU_DROP = 2.5e-4
+PLATEAU_SHARE = 0.01
 MAX_SEARCH_ITER = 200
 # Leaps are made while they turn a component by more than this (a cosine) and gain more than that.
 FAR = 0.76
@@ -70,6 +70,7 @@ def minimise(
     *,
     tol: float,
     max_iter: int,
+    coarseness: float = 1,
     on_step: Callable[[], None] = lambda: None,
 ) -> Solution:
     """Descend from W until the rotation steps, or what they gain, are negligible.
@@ -79,10 +80,13 @@ def minimise(
     preconditioned step does.
     """
     planes = np.triu_indices(len(W), 1)
-    W, here, n_iter = _leap(objective, W, max_iter, on_step)
+    # What a step gains goes with the square of its angle.
+    tol = coarseness * tol
+    chance = len(W) ** 2 / (4 * objective.X.shape[1])
+    plateau = max(PLATEAU_DROP, PLATEAU_SHARE * coarseness**2 * chance)
+    W, here, values = _leap(objective, W, max(WORTH_A_LEAP, plateau / PLATEAU_ITER), max_iter, on_step)
+    n_iter = len(values) - 1
     memory = Memory()
-    values = [here.value]
-    plateau = max(PLATEAU_DROP, PLATEAU_SHARE * len(W) ** 2 / (4 * objective.X.shape[1]))
     floor = min(np.sqrt(2 / objective.X.shape[1]) / MAX_NOISE, MAX_CURVATURE_FLOOR)
     size, converged = np.pi / 2, len(W) == 1  # leaps may turn as far
     while n_iter < max_iter and not converged:
@@ -117,11 +121,19 @@ def minimise(
 
 
 def _leap(
-    objective: Objective, W: NDArray[np.float64], max_iter: int, on_step: Callable[[], None]
-) -> tuple[NDArray[np.float64], Evaluation, int]:
-    """Iterate the fixed point for as long as it turns far and lowers the objective."""
-    here, n_iter = objective(W), 0
-    while n_iter < max_iter:
+    objective: Objective,
+    W: NDArray[np.float64],
+    least_gain: float,
+    max_iter: int,
+    on_step: Callable[[], None],
+) -> tuple[NDArray[np.float64], Evaluation, list[float]]:
+    """Iterate the fixed point for as long as it turns far and lowers the objective.
+
+    Returns W, what a pass tells about it, and the values of the objective on the way.
+    """
+    here = objective(W)
+    values = [here.value]
+    while len(values) <= max_iter:
         turn = nearest_rotation(np.diag(here.slope) - here.moments)
         # The sign of a component means nothing, so none is turned by more than 90 degrees.
         turn[np.diag(turn) < 0] *= -1
@@ -129,12 +141,12 @@ def _leap(
             break
         W_next = turn @ W
         there = objective(W_next)
-        if here.value - there.value < WORTH_A_LEAP:
+        if here.value - there.value < least_gain:
             break
         W, here = W_next, there
-        n_iter += 1
+        values.append(here.value)
         on_step()
-    return W, here, n_iter
+    return W, here, values
 
 
 def solve(
@@ -151,22 +163,22 @@ def solve(
 
     With many samples, a scout descends on a few of them first, and the optimum is sought on some.
     """
-    fit = _Fit(max_iter, on_step, rng)
+    fit = _Fit(tol, max_iter, on_step, rng)
     X = np.asarray(X, dtype=np.float32)
     n_scout = max(MIN_SCOUT_SAMPLES, SCOUT_SAMPLES_PER_COMPONENT * len(X))
     n_middle = MIDDLE_FACTOR * n_scout
     refined = refinement != "none" and len(X) > 1
-    nearly = REFINED_TOL_FACTOR * tol if refined else tol
+    nearly = REFINED_TOL_FACTOR if refined else 1
     if X.shape[1] >= SCOUTED_FROM * n_scout:
-        W = fit.descend(_some(X, n_scout, rng), W, SCOUT_TOL_FACTOR * tol).W
+        W = fit.descend(_some(X, n_scout, rng), W, SCOUT_TOL_FACTOR).W
     if X.shape[1] >= MIDDLE_FROM * n_middle and refined:
         W = fit.descend_and_escape(_some(X, n_middle, rng), W, nearly).W
         # What is rare may be missing among them.
-        solution = fit.descend(X, W, SCOUT_TOL_FACTOR * tol)
+        solution = fit.descend(X, W, SCOUT_TOL_FACTOR)
     else:
         solution = fit.descend_and_escape(X, W, nearly)
     if refined:
-        W = fit.refine(X, solution.W, refinement, tol)
+        W = fit.refine(X, solution.W, refinement)
         fit.n_evaluations += 1
         solution = replace(solution, W=W, correlation=Objective(X)(W).correlation)
     return replace(solution, n_iter=fit.n_iter, n_evaluations=fit.n_evaluations)
@@ -191,32 +203,40 @@ class _Fit:
     """The stages of a fit, which share a budget of iterations."""
 
     def __init__(
-        self, max_iter: int, on_step: Callable[[], None], rng: np.random.Generator
+        self, tol: float, max_iter: int, on_step: Callable[[], None], rng: np.random.Generator
     ) -> None:
+        self.tol = tol
         self.max_iter = max_iter
         self.on_step = on_step
         self.rng = rng
         self.n_iter = 0
         self.n_evaluations = 0
 
-    def descend(self, X: NDArray[np.float32], W: NDArray[np.float64], tol: float) -> Solution:
+    def descend(self, X: NDArray[np.float32], W: NDArray[np.float64], coarseness: float) -> Solution:
         """Descend with the iterations that are left."""
         limit = self.max_iter - self.n_iter
-        solution = minimise(Objective(X), W, tol=tol, max_iter=limit, on_step=self.on_step)
+        solution = minimise(
+            Objective(X),
+            W,
+            tol=self.tol,
+            max_iter=limit,
+            coarseness=coarseness,
+            on_step=self.on_step,
+        )
         self.n_iter += solution.n_iter
         self.n_evaluations += solution.n_evaluations
         return solution
 
     def descend_and_escape(
-        self, X: NDArray[np.float32], W: NDArray[np.float64], tol: float
+        self, X: NDArray[np.float32], W: NDArray[np.float64], coarseness: float
     ) -> Solution:
         """Descend, and go on from better starts for as long as they lead lower."""
-        best = self.descend(X, W, tol)
+        best = self.descend(X, W, coarseness)
         while self.n_iter < self.max_iter:
-            start = escape(X, best.W, best.correlation, partial(self._search, tol), self.rng)
+            start = escape(X, best.W, best.correlation, partial(self._search, coarseness), self.rng)
             if start is None:
                 break
-            solution = self.descend(X, start, tol)
+            solution = self.descend(X, start, coarseness)
             drop = best.correlation.sum() - solution.correlation.sum()
             if drop > 0:
                 best = solution
@@ -225,19 +245,27 @@ class _Fit:
         return best
 
     def refine(
-        self, X: NDArray[np.float32], W: NDArray[np.float64], refinement: str, tol: float
+        self, X: NDArray[np.float32], W: NDArray[np.float64], refinement: str
     ) -> NDArray[np.float64]:
         """Go from the optimum to the most precise estimate near to it."""
         objective = Objective(X)
         if refinement == "full":
-            W = refine_fully(objective, W, tol, negligible_drop(*X.shape))
+            W = refine_fully(objective, W, self.tol, negligible_drop(*X.shape))
         else:
-            W = refine_rotation(objective, W, tol)
+            W = refine_rotation(objective, W, self.tol)
         self.n_evaluations += objective.n_evaluations
         return W
 
-    def _search(self, tol: float, Z: NDArray[np.float32], Q: NDArray) -> tuple[NDArray, NDArray]:
+    def _search(
+        self, coarseness: float, Z: NDArray[np.float32], Q: NDArray
+    ) -> tuple[NDArray, NDArray]:
         """Descend on a few components; a search like this is not part of the budget."""
-        solution = minimise(Objective(Z), Q, tol=SEARCH_TOL_FACTOR * tol, max_iter=MAX_SEARCH_ITER)
+        solution = minimise(
+            Objective(Z),
+            Q,
+            tol=self.tol,
+            max_iter=MAX_SEARCH_ITER,
+            coarseness=SEARCH_TOL_FACTOR * coarseness,
+        )
         self.n_evaluations += solution.n_evaluations
         return solution.W, solution.correlation

@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 
 from mne_otica.solver._edges import find_edges, sharpen
-from mne_otica.solver._lbfgs import Memory
 from mne_otica.solver._modulation import Modulation, find_modulation
 from mne_otica.solver._objective import Objective
 from mne_otica.solver._rotations import rotation
@@ -36,19 +35,16 @@ from mne_otica.solver._scores import Scores, choose_smoothness, fit_scores
 # Independent sources take two or three fits of the scores; recordings are not so simple, and each
 # fit leaves them a little less dependent.
 MAX_ROTATIONS = 6
-MAX_FITS = 10
-MAX_STEPS = 5  # with the same scores
-MAX_MODULATED_FITS = 8
-SCALES_FACTOR = 10
-MAX_MODULATED_STEPS = 2
+MAX_FITS = 20
+STEPS_PER_SCALE = 2
+SCALES_FACTOR = 3
 MAX_SHORTENINGS, SHORTENING = 4, 0.25  # of a step, the last to nothing
 SUFFICIENT_DECREASE = 1e-4
 LONGEST_ROTATION = 0.1  # radians: this is not a search
 LONGEST_STEP = 0.3
 # Fitting d² weights to N samples lowers L by d² / 2 N by chance. Steps that gain less than this
-# share of it, or less than so many nats, are not worth a pass over the data.
-NEGLIGIBLE_SHARE = 0.02
-MAX_NEGLIGIBLE = 5e-1
+# share of it are not worth a pass over the data.
+NEGLIGIBLE_SHARE = 0.03
 # Two nearly Gaussian components do not tell their angle, nor more of their correlation than the
 # covariance of the sample: pairs whose angle has a larger standard error are left alone. Whatever
 # it is, those with a larger e_i + e_j are not.
@@ -95,7 +91,7 @@ def refine_rotation(
 
 def negligible_drop(n_components: int, n_samples: int) -> float:
     """Return the drop of L that is not worth a pass over the data."""
-    return min(NEGLIGIBLE_SHARE * n_components**2 / (2 * n_samples), MAX_NEGLIGIBLE)
+    return NEGLIGIBLE_SHARE * n_components**2 / (2 * n_samples)
 
 
 def refine_fully(
@@ -121,79 +117,57 @@ def refine_fully(
     """
     counts, information, smoothness = objective.counts(W), np.ones(len(W)), None
     modulation = find_modulation(objective)
-    for _ in range(MAX_FITS if modulation is None else MAX_MODULATED_FITS):
-        if modulation is not None:
+    for number in range(MAX_FITS):
+        if modulation is not None and number % STEPS_PER_SCALE == 0:
+            modulation = find_modulation(objective) or modulation
             objective.rescale(modulation.scales)
             counts = objective.counts(W)
         if smoothness is None:
             smoothness = choose_smoothness(counts, objective.block_counts(), information)
         scores = fit_scores(counts, smoothness, information)
         information = scores.information
-        before = W
-        W, counts, drop = _descend(objective, W, counts, scores, tol, negligible, modulation)
-        moved = np.abs(np.linalg.solve(before.T, W.T) - np.eye(len(W))).max()
-        if moved < tol or drop < (negligible if modulation is None else SCALES_FACTOR * negligible):
+        step, W, counts, drop = _step(objective, W, counts, scores, modulation)
+        if np.abs(step).max() < tol or drop < (negligible if modulation is None else SCALES_FACTOR * negligible):
             break
-        if modulation is not None:
-            modulation = find_modulation(objective) or modulation
     edges = find_edges(counts)
     if modulation is not None:  # a density whose scale changes does not end anywhere
         edges = [[] if row.any() else ends for row, ends in zip(modulation.scales != 1, edges, strict=True)]
     return sharpen(objective.X, W, edges, information)
 
 
-def _descend(
-    objective: Objective,
-    W: NDArray[np.float64],
-    counts: NDArray[np.int64],
-    scores: Scores,
-    tol: float,
-    negligible: float,
-    modulation: Modulation | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.int64], float]:
-    """Minimise L for given scores; W is what was counted last, and its counts are given.
+def _step(
+    objective: Objective, W: NDArray[np.float64], counts: NDArray[np.int64], scores: Scores, modulation: Modulation | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], float]:
+    """Take a step that lowers L for given scores; W is what was counted last.
 
-    Returns W, its counts, and by how much L fell.
+    Returns the step, W after it, its counts, and by how much L fell.
     """
-    tables = scores.tables.astype(np.float32)
-    least = _least_excess(objective)
     curvature = np.repeat(scores.information[:, np.newaxis], len(W), axis=1)
     if modulation is not None:
         curvature *= modulation.ratios
-    excess = curvature - 1
+    excess, least = curvature - 1, _least_excess(objective)
     told = (excess + excess.T >= least) & (curvature * curvature.T - 1 >= least/2)
     np.fill_diagonal(told, False)
-    values, memory, taken = _values(counts, scores), Memory(), None
-    value = start = _likelihood(values, W)
-    for _ in range(MAX_STEPS if modulation is None else MAX_MODULATED_STEPS):
-        gradient = told * _gradient(objective, W, tables)
-        if taken is not None:
-            memory.add(taken[0], gradient - taken[1])
-        step = memory.direction(gradient, lambda g: _precondition(g, curvature))
-        if np.vdot(step, gradient) >= 0:
-            memory, step = Memory(), -_precondition(gradient, curvature)
-        step *= min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
-        for remaining in reversed(range(MAX_SHORTENINGS + 1)):
-            # What looks Gaussian may turn far, many components at once: not along a straight line.
-            W_next = unit_rows(W + step @ W if modulation is None else expm(step) @ W)
-            counts_next = objective.counts(W_next)
-            values_next = _values(counts_next, scores)
-            value_next = _likelihood(values_next, W_next)
-            slopes = np.sum(step * gradient, axis=1)
-            if value_next <= value + SUFFICIENT_DECREASE * slopes.sum():
-                break
-            # Only rows that do not gain go less far: steps and needles of a few densities would
-            # hold up all others.
-            failed = values_next - values > SUFFICIENT_DECREASE * slopes
-            shorter = SHORTENING if remaining > 1 else 0
-            step = step * np.where(failed | ~failed.any(), shorter, 1)[:, np.newaxis]
-        else:  # the optimum is found to the grain of the bins
-            return W, objective.counts(W), start - value
-        drop, taken = value - value_next, (step, gradient)
-        W, counts, values, value = W_next, counts_next, values_next, value_next
-        if np.abs(step).max() < tol or drop < negligible:
-            break
-    return W, counts, start - value
+    gradient = told * _gradient(objective, W, scores.tables.astype(np.float32))
+    values = _values(counts, scores)
+    value = _likelihood(values, W)
+    step = -_precondition(gradient, curvature)
+    step *= min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
+    for remaining in reversed(range(MAX_SHORTENINGS + 1)):
+        # What looks Gaussian may turn far, many components at once: not along a straight line.
+        W_next = unit_rows(W + step @ W if modulation is None else expm(step) @ W)
+        counts_next = objective.counts(W_next)
+        values_next = _values(counts_next, scores)
+        value_next = _likelihood(values_next, W_next)
+        slopes = np.sum(step * gradient, axis=1)
+        if value_next <= value + SUFFICIENT_DECREASE * slopes.sum():
+            return step, W_next, counts_next, value - value_next
+        # Only rows that do not gain go less far: steps and needles of a few densities would
+        # hold up all others.
+        failed = values_next - values > SUFFICIENT_DECREASE * slopes
+        shorter = SHORTENING if remaining > 1 else 0
+        step = step * np.where(failed | ~failed.any(), shorter, 1)[:, np.newaxis]
+    return np.zeros_like(W), W, objective.counts(W), 0.0  # the optimum to the grain of the bins
 
 
 def _least_excess(objective: Objective) -> float:
