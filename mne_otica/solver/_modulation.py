@@ -30,7 +30,7 @@ WIDTH = 2.0  # spans: the standard deviation of the Gaussian filter of the power
 SHARE = 0.6  # of the changes of power that is believed
 # Correlations of the power in successive spans, in their standard error: those below the first are
 # taken for chance, those above the second for certain.
-CHANCE, CERTAIN = 3.0, 5.0
+CHANCE, CERTAIN = 3.5, 5.5
 MIN_POWER = 1e-6  # relative to the mean
 
 
@@ -39,11 +39,6 @@ class Modulation(NamedTuple):
 
     scales: NDArray[np.float64]  # in each span, shape (n_components, n_spans)
     ratios: NDArray[np.float64]  # r_ij, shape (n_components, n_components)
-
-    @property
-    def modulated(self) -> NDArray[np.bool_]:
-        """Tell which components are modulated."""
-        return (self.scales != 1).any(axis=1)
 
 
 def find_modulation(objective: Objective) -> Modulation | None:

@@ -19,7 +19,8 @@ gradient E[ψ_i(y_i) y_j]. Near independence its Hessian joins S_ij and S_ji onl
 [[1 + e_i, 1], [1, 1 + e_j]]. Limited-memory BFGS starts from there and back-tracks on L itself, so
 no step makes L larger. But for the determinant, L is a sum over the rows of W, so each row has its
 own length of step. Then the scores are fitted again, a few times. Last, `_edges` takes over for
-components whose density ends abruptly.
+components whose density ends abruptly. In recordings the scale of components changes in time, which
+tells more of those that are nearly Gaussian than their densities do: see `_modulation`.
 """
 
 import numpy as np
@@ -36,8 +37,10 @@ from mne_otica.solver._scores import Scores, choose_smoothness, fit_scores
 # fit leaves them a little less dependent.
 MAX_ROTATIONS = 6
 MAX_FITS = 20
-STEPS_PER_SCALE = 2
-SCALES_FACTOR = 3
+# Where scales change in time, they are fitted with the scores, which takes another pass. So several
+# steps are taken with the same ones, and together must gain so many times what one step must.
+MODULATED_STEPS = 2
+NEW_SCALES = 6
 MAX_SHORTENINGS, SHORTENING = 4, 0.25  # of a step, the last to nothing
 SUFFICIENT_DECREASE = 1e-4
 LONGEST_ROTATION = 0.1  # radians: this is not a search
@@ -117,36 +120,48 @@ def refine_fully(
     """
     counts, information, smoothness = objective.counts(W), np.ones(len(W)), None
     modulation = find_modulation(objective)
-    for number in range(MAX_FITS):
-        if modulation is not None and number % STEPS_PER_SCALE == 0:
-            modulation = find_modulation(objective) or modulation
+    n_steps, worthwhile = 1, negligible
+    if modulation is not None:
+        n_steps, worthwhile = MODULATED_STEPS, NEW_SCALES * negligible
+    for _ in range(MAX_FITS):
+        if modulation is not None:
             objective.rescale(modulation.scales)
             counts = objective.counts(W)
         if smoothness is None:
             smoothness = choose_smoothness(counts, objective.block_counts(), information)
         scores = fit_scores(counts, smoothness, information)
         information = scores.information
-        step, W, counts, drop = _step(objective, W, counts, scores, modulation)
-        if np.abs(step).max() < tol or drop < (negligible if modulation is None else SCALES_FACTOR * negligible):
+        longest = gain = 0.0
+        for _ in range(n_steps):
+            step, W, counts, drop = _step(objective, W, counts, scores, modulation)
+            longest, gain = max(longest, np.abs(step).max()), gain + drop
+        if longest < tol or gain < worthwhile:
             break
+        if modulation is not None:
+            modulation = find_modulation(objective) or modulation
+    objective.rescale(None)
     edges = find_edges(counts)
-    if modulation is not None:  # a density whose scale changes does not end anywhere
-        edges = [[] if row.any() else ends for row, ends in zip(modulation.scales != 1, edges, strict=True)]
+    if modulation is not None:  # where the scale changes, the density ends nowhere
+        modulated = (modulation.scales != 1).any(axis=1)
+        edges = [[] if yes else ends for yes, ends in zip(modulated, edges, strict=True)]
     return sharpen(objective.X, W, edges, information)
 
 
 def _step(
-    objective: Objective, W: NDArray[np.float64], counts: NDArray[np.int64], scores: Scores, modulation: Modulation | None = None
+    objective: Objective,
+    W: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    scores: Scores,
+    modulation: Modulation | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], float]:
     """Take a step that lowers L for given scores; W is what was counted last.
 
     Returns the step, W after it, its counts, and by how much L fell.
     """
-    curvature = np.repeat(scores.information[:, np.newaxis], len(W), axis=1)
-    if modulation is not None:
-        curvature *= modulation.ratios
+    ratios = np.ones(W.shape) if modulation is None else modulation.ratios
+    curvature = scores.information[:, np.newaxis] * ratios
     excess, least = curvature - 1, _least_excess(objective)
-    told = (excess + excess.T >= least) & (curvature * curvature.T - 1 >= least/2)
+    told = (excess + excess.T >= least) & (curvature * curvature.T - 1 >= least)
     np.fill_diagonal(told, False)
     gradient = told * _gradient(objective, W, scores.tables.astype(np.float32))
     values = _values(counts, scores)
@@ -154,7 +169,7 @@ def _step(
     step = -_precondition(gradient, curvature)
     step *= min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
     for remaining in reversed(range(MAX_SHORTENINGS + 1)):
-        # What looks Gaussian may turn far, many components at once: not along a straight line.
+        # Scales turn many components that look Gaussian far at once, which no straight line does.
         W_next = unit_rows(W + step @ W if modulation is None else expm(step) @ W)
         counts_next = objective.counts(W_next)
         values_next = _values(counts_next, scores)
