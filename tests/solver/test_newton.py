@@ -126,21 +126,20 @@ def test_a_few_leaps_lead_from_noise_to_dozens_of_sources():
 
 
 def test_the_last_sources_are_sought_where_the_others_are_not():
-    """Among many sources a few are found late; passes over all would be spent on the found."""
-    X, W = whitened("continuous", 40, 20_000)
+    """Among many sources some are found late; passes over all would be spent on the found."""
+    X, W = whitened("laplace", 64, 20_000)
     start = W.copy()
-    start[:10] = ortho_group.rvs(10, random_state=0) @ W[:10]
-    n_passes_over_all = 0
+    start[:30] = ortho_group.rvs(30, random_state=0) @ W[:30]
+    over_all = []
 
     class Counting(_newton.Objective):
         def __call__(self, W):
-            nonlocal n_passes_over_all
-            n_passes_over_all += 1
+            over_all.append(W)
             return super().__call__(W)
 
     near, _, values = leap(Counting(X), start, min_gain=0, max_iter=100, on_step=lambda: None)
-    assert amari_index(near, W.T) < 0.2 * amari_index(start, W.T)
-    assert n_passes_over_all < len(values)
+    assert amari_index(near, W.T) < 0.5 * amari_index(start, W.T)
+    assert len(over_all) <= len(values) - 1  # fewer than one for each leap and the start
 
 
 def test_leaps_end_at_an_optimum():
