@@ -110,7 +110,7 @@ def otica(
         symmetric steps of the chosen ``compute`` for ``"riemannian"``.
     tol : float
         ``"newton"`` stops when no plane is rotated by more than this angle (in radians) in
-        an iteration, or when ten iterations hardly improve the objective, as happens with
+        an iteration, or when a few iterations hardly improve the objective, as happens with
         nearly Gaussian components. ``"riemannian"`` always runs its whole schedule.
     w_init : array-like, shape (n_components, n_components) | None
         The initial unmixing matrix, which is made orthogonal. None starts from the principal axes.

@@ -16,11 +16,12 @@ densities f_i, the mean negative log-likelihood of a sample is
 
 and for W → (I + S) W with zeros on the diagonal of S, rows scaled back to unit length, it has the
 gradient E[ψ_i(y_i) y_j]. Near independence its Hessian joins S_ij and S_ji only, by
-[[1 + e_i, 1], [1, 1 + e_j]]. Limited-memory BFGS starts from there and back-tracks on L itself, so
-no step makes L larger. But for the determinant, L is a sum over the rows of W, so each row has its
-own length of step. Then the scores are fitted again, a few times. Last, `_edges` takes over for
-components whose density ends abruptly. In recordings the scale of components changes in time, which
-tells more of those that are nearly Gaussian than their densities do: see `_modulation`.
+[[1 + e_i, 1], [1, 1 + e_j]]. Newton steps with this Hessian are shortened until L falls. But for
+the determinant, L is a sum over the rows of W, so each row has its own length of step. The scores
+are fitted again after each step: more steps with the same scores gain less than the next fit. In
+recordings the scale of components changes in time, which tells more about those that are nearly
+Gaussian than their densities do: see `_modulation`. Last, `_edges` takes over for components whose
+density ends abruptly.
 """
 
 import numpy as np
@@ -40,14 +41,14 @@ MAX_FITS = 20
 # Where scales change in time, they are fitted with the scores, which takes another pass. So several
 # steps are taken with the same ones, and together must gain so many times what one step must.
 MODULATED_STEPS = 2
-NEW_SCALES = 6
+NEW_SCALES = 5
 MAX_SHORTENINGS, SHORTENING = 4, 0.25  # of a step, the last to nothing
 SUFFICIENT_DECREASE = 1e-4
 LONGEST_ROTATION = 0.1  # radians: this is not a search
 LONGEST_STEP = 0.3
-# Fitting d² weights to N samples lowers L by d² / 2 N by chance. Steps that gain less than this
-# share of it are not worth a pass over the data.
-NEGLIGIBLE_SHARE = 0.03
+# Fitting d² weights to N samples lowers L by d² / 2 N by chance, about as much as a step by their
+# standard errors. Steps of less than a fifth of that, which gain this share of it, end the fit.
+NEGLIGIBLE_SHARE = 0.04
 # Two nearly Gaussian components do not tell their angle, nor more of their correlation than the
 # covariance of the sample: pairs whose angle has a larger standard error are left alone. Whatever
 # it is, those with a larger e_i + e_j are not.
