@@ -19,13 +19,15 @@ gradient E[ψ_i(y_i) y_j]. Near independence its Hessian joins S_ij and S_ji onl
 [[1 + e_i, 1], [1, 1 + e_j]]. Newton steps with this Hessian are shortened until L falls. But for
 the determinant, L is a sum over the rows of W, so each row has its own length of step. The scores
 are fitted again after each step: more steps with the same scores gain less than the next fit. Last,
-`_edges` takes over for components whose density ends abruptly.
+`_edges` takes over for components whose density ends abruptly, `_lattices` for those on a lattice,
+and the others follow.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mne_otica.solver._edges import find_edges, sharpen
+from mne_otica.solver._lattices import settle
 from mne_otica.solver._objective import Objective
 from mne_otica.solver._rotations import rotation
 from mne_otica.solver._scores import Scores, choose_smoothness, fit_scores
@@ -119,7 +121,9 @@ def refine_fully(
         step, W, counts, drop = _step(objective, W, counts, scores)
         if np.abs(step).max() < tol or drop < negligible:
             break
-    return sharpen(objective.X, W, find_edges(counts), information)
+    sharp = settle(objective.X, W, counts)
+    sharp = sharpen(objective.X, sharp, find_edges(counts), information)
+    return _follow(objective, sharp, np.any(sharp != W, axis=1), scores)
 
 
 def _step(
@@ -150,6 +154,22 @@ def _step(
         shorter = SHORTENING if remaining > 1 else 0
         step = step * np.where(failed | ~failed.any(), shorter, 1)[:, np.newaxis]
     return np.zeros_like(W), W, objective.counts(W), 0.0  # the optimum to the grain of the bins
+
+
+def _follow(
+    objective: Objective, W: NDArray[np.float64], sharpened: NDArray[np.bool_], scores: Scores
+) -> NDArray[np.float64]:
+    """Take from the other components what they still have of those with edges.
+
+    The two entries of a pair have correlated errors. Once an edge has told one of them, the other
+    is known better, too: with S_ji = 0 the step is S_ij = -gradient / (1 + e_i).
+    """
+    if not sharpened.any() or sharpened.all():
+        return W
+    objective.counts(W)
+    gradient = _gradient(objective, W, scores.tables.astype(np.float32))
+    step = -gradient / scores.information[:, np.newaxis] * np.outer(~sharpened, sharpened)
+    return unit_rows(W + step @ W)
 
 
 def _least_excess(objective: Objective) -> float:
