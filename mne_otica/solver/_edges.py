@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from mne_otica.solver._scores import merged_counts, on_lattice
+from mne_otica.solver._basis import merged_counts, on_lattice
 from mne_otica.solver.transport import bin_edges
 
 INFORMATION = 0.9032  # of Φ in units of its width: the integral of φ² / Φ
@@ -39,6 +39,10 @@ MAX_WEIGHTS = 64
 # The fit starts at least this blurred, in units of the sharpest edge that can be reached: scores
 # that overfit underestimate the blur.
 MIN_BLUR = 3.0
+# It ends with an edge that is sharper than what can be reached by this factor. Samples are farther
+# inside of an edge that was fitted to them than others would be: an edge that is right for others
+# is too blunt for them.
+LAST_WIDTH = 0.6
 N_STEPS = 10
 MAX_HALVINGS = 6
 TOLERANCE = 0.01  # in units of the width of the edge
@@ -122,7 +126,8 @@ def sharpen(
         if lengths is None:
             lengths = np.sqrt(np.einsum("ij,ij->j", X, X))  # without a copy of X
         problem = _Problem(X, W, i, ends, blur * (FAR + REACH * lengths))
-        for width in np.geomspace(blur, sharpest, 2 + int(np.log2(blur / sharpest))):
+        last = LAST_WIDTH * sharpest
+        for width in np.geomspace(blur, last, 2 + int(np.log2(blur / last))):
             problem.minimise(width)
         if np.linalg.norm(problem.weights) < REACH * blur:
             row = W[i] + problem.weights @ np.delete(W, i, axis=0)

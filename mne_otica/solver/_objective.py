@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from mne_otica.solver._scores import MERGE, N_MERGED
+from mne_otica.solver._basis import MERGE, N_MERGED
 from mne_otica.solver._threads import in_threads
 from mne_otica.solver.transport import KNEE, N_BINS, bin_index, targets_and_slopes
 

@@ -21,9 +21,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from mne_otica.solver._basis import merged_counts, on_lattice
 from mne_otica.solver._needles import find_needles
 from mne_otica.solver._rotations import nearest_rotation
-from mne_otica.solver._scores import merged_counts, on_lattice
 from mne_otica.solver._threads import in_threads
 from mne_otica.solver.transport import bin_counts, bin_index, target_correlation, transport_map
 

@@ -21,7 +21,7 @@ the determinant, L is a sum over the rows of W, so each row has its own length o
 are fitted again after each step: more steps with the same scores gain less than the next fit. In
 recordings the scale of components changes in time, which tells more about those that are nearly
 Gaussian than their densities do: see `_modulation`. Last, `_edges` takes over for components whose
-density ends abruptly.
+density ends abruptly, `_lattices` for those on a lattice, and the others follow.
 """
 
 import numpy as np
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy.linalg import expm
 
 from mne_otica.solver._edges import find_edges, sharpen
+from mne_otica.solver._lattices import settle
 from mne_otica.solver._modulation import Modulation, find_modulation
 from mne_otica.solver._objective import Objective
 from mne_otica.solver._rotations import rotation
@@ -124,8 +125,9 @@ def refine_fully(
     n_steps, worthwhile = 1, negligible
     if modulation is not None:
         n_steps, worthwhile = MODULATED_STEPS, NEW_SCALES * negligible
-    for _ in range(MAX_FITS):
+    for number in range(MAX_FITS):
         if modulation is not None:
+            modulation = (number and find_modulation(objective)) or modulation
             objective.rescale(modulation.scales)
             counts = objective.counts(W)
         if smoothness is None:
@@ -138,14 +140,12 @@ def refine_fully(
             longest, gain = max(longest, np.abs(step).max()), gain + drop
         if longest < tol or gain < worthwhile:
             break
-        if modulation is not None:
-            modulation = find_modulation(objective) or modulation
-    objective.rescale(None)
-    edges = find_edges(counts)
-    if modulation is not None:  # where the scale changes, the density ends nowhere
-        modulated = (modulation.scales != 1).any(axis=1)
-        edges = [[] if yes else ends for yes, ends in zip(modulated, edges, strict=True)]
-    return sharpen(objective.X, W, edges, information)
+    if modulation is not None:  # edges and lattices are those of the components themselves
+        objective.rescale(None)
+        counts = objective.counts(W)
+    sharp = settle(objective.X, W, counts)
+    sharp = sharpen(objective.X, sharp, find_edges(counts), information)
+    return _follow(objective, sharp, np.any(sharp != W, axis=1), scores)
 
 
 def _step(
@@ -184,6 +184,22 @@ def _step(
         shorter = SHORTENING if remaining > 1 else 0
         step = step * np.where(failed | ~failed.any(), shorter, 1)[:, np.newaxis]
     return np.zeros_like(W), W, objective.counts(W), 0.0  # the optimum to the grain of the bins
+
+
+def _follow(
+    objective: Objective, W: NDArray[np.float64], sharpened: NDArray[np.bool_], scores: Scores
+) -> NDArray[np.float64]:
+    """Take from the other components what they still have of those with edges.
+
+    The two entries of a pair have correlated errors. Once an edge has told one of them, the other
+    is known better, too: with S_ji = 0 the step is S_ij = -gradient / (1 + e_i).
+    """
+    if not sharpened.any() or sharpened.all():
+        return W
+    objective.counts(W)
+    gradient = _gradient(objective, W, scores.tables.astype(np.float32))
+    step = -gradient / scores.information[:, np.newaxis] * np.outer(~sharpened, sharpened)
+    return unit_rows(W + step @ W)
 
 
 def _least_excess(objective: Objective) -> float:

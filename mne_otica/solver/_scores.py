@@ -7,12 +7,8 @@ derivative of one, and stays finite where the density has an edge. With f orthog
 constant and to y, and scaled such that E[f²] = E[f'] = e, the score is ``ψ = y + f`` and its
 information is ``E[ψ²] = 1 + e``, at least 1, and 1 only for a Gaussian.
 
-The functions b are cubic splines over the range of the samples, equally spaced in asinh(y), where
-heavy tails are short, but for more of them at the ends, where a density may have an edge. Three
-things keep them from following the noise of a sample.
-
-Sparse knots. Where there are few samples, the knots are farther apart. Otherwise a function could
-be steep at each of a few samples in a tail, and zero there, which no sample contradicts.
+The functions b, most of them splines, are those of `_basis`. Three things keep their sum from
+following the noise of a sample.
 
 Smoothness. A penalty on the third differences of the coefficients is chosen for each
 component: functions are fitted to every other block of the recording and judged on the blocks
@@ -22,50 +18,45 @@ this judgement leaves it: of two that are about as good, taking one would be a m
 For components that are no farther from a Gaussian than chance takes them, f is zero, and it grows
 to what was fitted as they are farther from it.
 
+Evidence for a peak. One of the functions is a step at the mode. Its coefficient is multiplied by
+1 - (σ / c)², or by zero, with σ its standard error between blocks (James and Stein).
+
 Sharpening. The d weights of a component were fitted to the same samples, so that these lie where
 its density is high: the density that they show is the true one, sharpened by the inverse of
 a Gaussian filter of variance 2 d / (N (1 + e)). So the counts are blurred by that filter first.
 Without it, bumps of a density that are narrower than the filter would feed on themselves.
 """
 
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter1d
 
+from mne_otica.solver._basis import (
+    MERGE,
+    N_MERGED,
+    Basis,
+    Lines,
+    Solution,
+    find_moments,
+    make_basis,
+    merged_centres,
+    merged_counts,
+    on_lattice,
+    roughness,
+    solve,
+)
 from mne_otica.solver.transport import (
     KNEE,
     N_BINS,
     bin_centres,
-    bin_edges,
     gaussian_floor,
     gaussian_targets,
     targets_and_slopes,
 )
 
-N_SPLINES = 48
-SPLINE_DEGREE = 3
-N_INTERVALS = N_SPLINES - SPLINE_DEGREE  # between the knots of a component
-SAMPLES_PER_INTERVAL = 10
-# Of few samples, that many are counted together for it: knots that followed each of them would
-# follow the last bit of the data.
-SAMPLES_AROUND = 50
-# Third differences weigh more where a spline has fewer than the mean number of samples, up to that
-# share of it, by this power.
-MIN_SHARE, SHARE_POWER = 0.03, 1.5
-MIN_DENSITY = 0.5  # of knots where there are fewer samples, relative to the usual one
-# A density that ends abruptly tells most by its edge: within so many standard deviations of either
-# end of the samples there are more knots, as many as for so much of asinh(y).
-END = 0.15
-MORE_AT_ENDS = 0.5
-MAX_GAPS = 0.1  # of the bins between: a lattice has more, and all of its steps are edges
 # Weights of the squared third differences of the coefficients, for one sample.
 PENALTIES = 10.0 ** np.arange(6, -1, -1.5)
-RIDGE = 1e-9  # of functions whose power is of the order of one, where they have any
-MERGE = 4  # bins of the transport map that make one bin here
-N_MERGED = N_BINS // MERGE
 # Twice the 2 of the theory: what is too sharp makes the information too large, and so the next fit
 # sharper still.
 BLUR = 4
@@ -88,111 +79,8 @@ class Smoothness(NamedTuple):
     """The regularisation of the score functions of the components."""
 
     penalties: NDArray[np.float64]
+    steps: NDArray[np.float64]  # share that is kept of the coefficient of the step at the mode
     weights: NDArray[np.float64]  # of f, from 0 for what looks Gaussian to 1
-
-
-class _Splines(NamedTuple):
-    """The splines of each component in merged bins, where all but four in a row are zero."""
-
-    first: NDArray[np.intp]  # number of the first of the four, shape (n_components, N_MERGED)
-    values: NDArray[np.float64]  # shape (4, n_components, N_MERGED)
-    slopes: NDArray[np.float64]
-
-    def combine(
-        self, coefficients: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the sums with given coefficients, shape (..., components, splines), and slopes."""
-        start = self.first + N_SPLINES * np.arange(len(self.first))[:, np.newaxis]
-        flat = coefficients.reshape(*coefficients.shape[:-2], -1)
-        sums = slopes = 0
-        for k in range(SPLINE_DEGREE + 1):
-            one = flat.take(start + k, axis=-1)
-            sums = sums + one * self.values[k]
-            slopes = slopes + one * self.slopes[k]
-        return sums, slopes
-
-
-def _share_of_gaps(counts: NDArray) -> NDArray[np.float64]:
-    """Return which share of the merged bins of each component is empty, but for its tails."""
-    cumulated = np.cumsum(counts, axis=1)
-    share = cumulated / cumulated[:, -1:]
-    between = (share > 0.1) & (share < 0.9)
-    seen = np.count_nonzero(between & (counts > 0), axis=1)
-    return 1 - seen / np.maximum(np.count_nonzero(between, axis=1), 1)
-
-
-def merged_counts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Go from the counts of all bins to those of merged bins."""
-    # A sum over a short last axis would take ten times as long.
-    return np.sum([counts[:, k::MERGE] for k in range(MERGE)], axis=0)
-
-
-def on_lattice(counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell from merged counts which components have values on a lattice."""
-    return _share_of_gaps(counts) > MAX_GAPS
-
-
-def _knots(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Place the knots of each component by its blurred counts."""
-    edges, seen = merged_edges(), counts > 0
-    first, end = seen.argmax(axis=1), N_MERGED - seen[:, ::-1].argmax(axis=1)
-    low, high = edges[first, np.newaxis], edges[end, np.newaxis]
-    usual = np.diff(np.arcsinh(np.clip(edges, low, high)), axis=1)
-    from_low, from_high = (np.exp(-np.maximum(y, 0) / END) for y in (edges - low, high - edges))
-    more = MORE_AT_ENDS * np.maximum(0, 1 - _share_of_gaps(counts) / MAX_GAPS)
-    density = usual + more[:, np.newaxis] * np.diff(from_high - from_low, axis=1)
-    scale = N_INTERVALS / usual.sum(axis=1, keepdims=True)
-    around = np.zeros(counts.shape)
-    for row, smooth, *inside in zip(counts, around, first, end, strict=True):
-        width = SAMPLES_AROUND * (inside[1] - inside[0]) / row.sum()
-        gaussian_filter1d(row[slice(*inside)], width, output=smooth[slice(*inside)], mode="nearest")
-    enough = np.maximum(around / SAMPLES_PER_INTERVAL, MIN_DENSITY * scale * usual)
-    number = np.zeros((len(counts), N_MERGED + 1))
-    np.cumsum(np.minimum(scale * density, enough), axis=1, out=number[:, 1:])
-    wanted = number[:, -1:] * np.linspace(0, 1, N_INTERVALS + 1)
-    knots = [np.interp(*row, edges) for row in zip(wanted, number, strict=True)]
-    return np.clip(knots, low, high)  # beyond the last sample there are as many
-
-
-def _splines(counts: NDArray[np.float64]) -> _Splines:
-    """Make the splines for blurred counts."""
-    y = merged_centres()
-    knots = _knots(counts)
-    place = np.stack([np.interp(y, row, np.arange(N_INTERVALS + 1)) for row in knots])
-    first = np.minimum(place.astype(np.intp), N_INTERVALS - 1)
-    t = place - first
-    inside = (y >= knots[:, :1]) & (y <= knots[:, -1:])
-    steepness = inside / np.take_along_axis(np.diff(knots, axis=1), first, axis=1)
-    u = 1 - t
-    values = np.stack([u**3, 4 - 3 * t**2 * (2 - t), 4 - 3 * u**2 * (2 - u), t**3]) / 6
-    slopes = np.stack([-(u**2), t * (3 * t - 4), u * (4 - 3 * u), t**2]) / 2
-    return _Splines(first, values, slopes * steepness)
-
-
-def _roughness(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the penalty on third differences, a matrix for each component.
-
-    Where there are few samples, the functions are noisier, and their differences weigh more.
-    """
-    around = (shares[:, 1:-2] + shares[:, 2:-1]) / 2  # of the four splines of a difference
-    weights = np.maximum(N_SPLINES * around, MIN_SHARE) ** -SHARE_POWER
-    differences = np.diff(np.eye(N_SPLINES), 3, axis=0)
-    return (differences.T * weights[:, np.newaxis]) @ differences
-
-
-@cache
-def merged_centres() -> NDArray[np.float64]:
-    """Return the middle of each merged bin as y."""
-    u = (np.arange(N_MERGED) + 0.5) * (2 / N_MERGED) - 1
-    return KNEE * u / (1 - np.abs(u))
-
-
-@cache
-def merged_edges() -> NDArray[np.float64]:
-    """Return the edges of the merged bins, the outermost as far out as bins of the map go."""
-    edges = bin_edges(N_MERGED)
-    edges[[0, -1]] = bin_centres()[[0, -1]]
-    return edges
 
 
 def evidence(counts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -234,35 +122,66 @@ def choose_smoothness(
         With penalties in the range of `PENALTIES`.
     """
     n_blocks, n_components, _ = blocks.shape
-    n_samples = blocks[:, 0].sum()
+    n_samples, weights = blocks[:, 0].sum(), evidence(counts)
     if n_samples < 2 * n_blocks:  # too few to judge by
-        return Smoothness(np.full(n_components, PENALTIES[0]), evidence(counts))
-    y = merged_centres()
-    halves = [_blurred(blocks[k::2].sum(axis=0), information, n_samples) for k in (0, 1)]
+        return Smoothness(np.full(n_components, PENALTIES[0]), np.zeros(n_components), weights)
+    width = _blur_width(information, n_samples)
+    halves = [_blurred(blocks[k::2].sum(axis=0), width) for k in (0, 1)]
     both = halves[0] + halves[1]
-    splines = _splines(both)
-    _, _, every_share, trend = _moments(both, splines)
-    roughness = _roughness(every_share)
+    basis = make_basis(both, width)
+    moments = find_moments(both, basis)
+    rough = roughness(moments.shares)
+    shares = blocks / np.maximum(blocks.sum(axis=2, keepdims=True), 1)
     losses = []
-    for fitted, judged in ((halves[0], blocks[1::2]), (halves[1], blocks[::2])):
-        power, slope, *_ = _moments(fitted, splines, trend)
+    for fitted, judged in ((halves[0], shares[1::2]), (halves[1], shares[::2])):
+        power, slope, *_ = find_moments(fitted, basis, moments.lines)
         penalties = (PENALTIES / fitted[0].sum())[:, np.newaxis, np.newaxis, np.newaxis]
-        coefficients = _solve(power + penalties * roughness, slope)
-        level, tilt = (np.sum(coefficients * part, axis=2)[..., np.newaxis] for part in trend)
-        f, slopes = splines.combine(coefficients)
-        f -= level + tilt * y
-        loss = f * (f / 2 + y) - (slopes - tilt)
-        shares = judged / np.maximum(judged.sum(axis=2, keepdims=True), 1)
-        losses.append(loss.transpose(1, 0, 2) @ shares.transpose(1, 2, 0))
-    losses = np.concatenate(losses, axis=2)  # components, penalties, blocks
+        solution = solve(power + penalties * rough, slope)
+        both_kinds = np.stack([solution.keeping(0), solution.keeping(1)])
+        f, slopes = basis.combine(both_kinds, moments.lines)
+        loss = f * (f / 2 + merged_centres()) - slopes
+        losses.append(loss.transpose(0, 2, 1, 3) @ judged.transpose(1, 2, 0))
+    # Without and with the step; then components, penalties, blocks.
+    without, with_step = (_best_penalties(one) for one in np.concatenate(losses, axis=3))
+    penalties = (with_step / n_samples)[:, np.newaxis, np.newaxis]
+    solution = solve(moments.power + penalties * rough, moments.slope)
+    kept = _evident(solution, basis, moments.lines, shares)
+    return Smoothness(without ** (1 - kept) * with_step**kept, kept, weights)
+
+
+def _best_penalties(losses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Average the best penalty and larger ones, by components, penalties and blocks."""
     best = losses.mean(axis=2).argmin(axis=1)[:, np.newaxis]
     excess = losses - np.take_along_axis(losses, best[..., np.newaxis], axis=1)
     error = excess.std(axis=2) / np.sqrt(losses.shape[2])
     distance = excess.mean(axis=2) / np.maximum(error, 1e-300)
     # Penalties fall, so those before the best are larger.
     weights = np.exp(-(distance**2) / 2) * (np.arange(len(PENALTIES)) <= best)
-    chosen = 10 ** (weights @ np.log10(PENALTIES) / weights.sum(axis=1))
-    return Smoothness(chosen, evidence(counts))
+    return 10 ** (weights @ np.log10(PENALTIES) / weights.sum(axis=1))
+
+
+def _evident(
+    solution: Solution, basis: Basis, lines: Lines, shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the share to keep of the coefficient of each step.
+
+    Parameters
+    ----------
+    solution : Solution
+        Of all blocks.
+    basis : Basis
+        The functions.
+    lines : tuple of ndarray
+        The straight lines that are taken off them.
+    shares : ndarray, shape (n_blocks, n_components, N_MERGED)
+        Share of the samples of each block in each bin.
+    """
+    f, _ = basis.combine(solution.coefficients, lines)
+    g, slopes = basis.combine(solution.response, lines)
+    influence = slopes - g * (merged_centres() + f)  # of a sample on the coefficient
+    variance = np.einsum("ij,kij->ki", influence, shares).var(axis=0) / len(shares)
+    square = np.maximum(solution.coefficients[:, -1], 0) ** 2
+    return np.maximum(square - variance, 0) / np.maximum(square, 1e-300)
 
 
 def fit_scores(
@@ -286,18 +205,19 @@ def fit_scores(
     """
     n_samples = counts[0].sum()
     merged = merged_counts(counts)
-    blurred = _blurred(merged, information, n_samples)
-    splines = _splines(blurred)
-    power, slope, shares, trend = _moments(blurred, splines)
-    weights = (smoothness.penalties / n_samples)[:, np.newaxis, np.newaxis]
-    coefficients = _solve(power + weights * _roughness(shares), slope)
+    width = _blur_width(information, n_samples)
+    blurred = _blurred(merged, width)
+    basis = make_basis(blurred, width)
+    power, slope, shares, lines = find_moments(blurred, basis)
+    penalties = (smoothness.penalties / n_samples)[:, np.newaxis, np.newaxis]
+    solution = solve(power + penalties * roughness(shares), slope)
+    coefficients = solution.keeping(smoothness.steps[:, np.newaxis])
     mean_slope = np.sum(coefficients * slope, axis=1)
     mean_square = np.sum(coefficients[:, np.newaxis] @ power * coefficients[:, np.newaxis], (1, 2))
     scale = np.maximum(mean_slope, 0) / np.maximum(mean_square, 1e-300) * smoothness.weights
     coefficients *= scale[:, np.newaxis]
-    level, tilt = (np.sum(coefficients * part, axis=1, keepdims=True) for part in trend)
     y = bin_centres()
-    tables = y + _finer(splines.combine(coefficients)[0]) - level - tilt * y
+    tables = y + _finer(basis.combine(coefficients, lines)[0])
     # Between the points of a lattice the score is anything, and its sum would tell their densities.
     between = (blurred == 0) & on_lattice(merged)[:, np.newaxis]
     tables[np.repeat(between, MERGE, axis=1)] = 0
@@ -318,12 +238,14 @@ def _finer(merged: NDArray[np.float64]) -> NDArray[np.float64]:
     return merged.take(below, axis=1) * (1 - share) + merged.take(below + 1, axis=1) * share
 
 
-def _blurred(
-    counts: NDArray, information: NDArray[np.float64], n_samples: int
-) -> NDArray[np.float64]:
-    """Blur counts in merged bins by what fitting the weights has sharpened them."""
+def _blur_width(information: NDArray[np.float64], n_samples: int) -> NDArray[np.float64]:
+    """Return by how much to blur each component for what fitting its weights has sharpened."""
+    return np.sqrt(BLUR * len(information) / (n_samples * information))
+
+
+def _blurred(counts: NDArray, width: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Blur counts in merged bins by a width for each component."""
     n_rows = len(counts)
-    width = np.sqrt(BLUR * n_rows / (n_samples * information))
     rows, columns = np.nonzero(counts)
     y = merged_centres()[columns]
     blurred = np.zeros(n_rows * N_MERGED)
@@ -337,64 +259,3 @@ def _blurred(
         blurred += np.bincount(flat, mass * (1 - share), len(blurred))
         blurred += np.bincount(flat + 1, mass * share, len(blurred))
     return blurred.reshape(n_rows, N_MERGED)
-
-
-class _Moments(NamedTuple):
-    """Moments of the splines less a straight line, for each component."""
-
-    power: NDArray[np.float64]  # E[b bᵀ]
-    slope: NDArray[np.float64]  # E[b' - b y]
-    shares: NDArray[np.float64]  # E[b] before the line is taken off
-    trend: tuple[NDArray[np.float64], NDArray[np.float64]]  # level and tilt of the lines
-
-
-def _moments(
-    counts: NDArray[np.float64],
-    splines: _Splines,
-    trend: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
-) -> _Moments:
-    """Return the moments, by default less the straight line nearest to each spline."""
-    y, shape = merged_centres(), (len(counts), N_SPLINES)
-    weights = counts / counts.sum(axis=1, keepdims=True)
-    start = splines.first + N_SPLINES * np.arange(len(counts))[:, np.newaxis]
-
-    def gathered(parts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add up what each bin contributes to its four splines, or to fewer of them."""
-        total = np.zeros(len(counts) * N_SPLINES)
-        for k, part in enumerate(parts):
-            total += np.bincount((start + k).ravel(), part.ravel(), len(total))
-        return total.reshape(shape)
-
-    weighted = weights * splines.values
-    power = np.zeros((*shape, N_SPLINES))
-    every = np.arange(N_SPLINES)
-    for k in range(SPLINE_DEGREE + 1):
-        products = gathered(weighted[: 4 - k] * splines.values[k:])[:, : N_SPLINES - k]
-        first, second = every[: N_SPLINES - k], every[k:]
-        power[:, first, second] = power[:, second, first] = products
-    values, moments = gathered(weighted), gathered(weighted * y)
-    mean, square = (weights @ y)[:, np.newaxis], (weights @ y**2)[:, np.newaxis]
-    if trend is None:
-        tilt = (moments - mean * values) / np.maximum(square - mean**2, 1e-300)
-        trend = values - tilt * mean, tilt
-    level, tilt = trend
-    # Terms with the straight line, which leave the rest orthogonal to it if it is their own.
-    for one, other in (
-        (level, values - level / 2 - tilt * mean),
-        (tilt, moments - tilt * square / 2),
-    ):
-        outer = one[:, :, np.newaxis] * other[:, np.newaxis]
-        power -= outer + outer.transpose(0, 2, 1)
-    slope = gathered(weights * splines.slopes) - tilt - (moments - level * mean - tilt * square)
-    return _Moments(power, slope, values, trend)
-
-
-def _solve(matrices: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Solve symmetric systems; splines where there is no sample get no weight."""
-    every = np.arange(N_SPLINES)
-    # Of few samples a large penalty is all there is, and it does not tell quadratic functions: the
-    # ridge has to be more than its rounding.
-    largest = matrices[..., every, every].max(axis=-1, keepdims=True)
-    matrices[..., every, every] += RIDGE + N_SPLINES * np.finfo(float).eps * largest
-    vectors = np.broadcast_to(vectors, matrices.shape[:-1])
-    return np.linalg.solve(matrices, vectors[..., np.newaxis])[..., 0]

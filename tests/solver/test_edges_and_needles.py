@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import ortho_group, zscore
 
 from mne_otica.solver._edges import find_edges, sharpen
+from mne_otica.solver._lattices import settle
 from mne_otica.solver._needles import find_needles
 from mne_otica.solver.transport import bin_counts, bin_index
 
@@ -44,6 +45,33 @@ def test_edges_tell_the_weights_more_finely_than_the_root_of_the_samples():
     W = sharpen(X, start, find_edges(counts(start @ X)), np.full(5, 10.0))
     assert_allclose(np.linalg.norm(W, axis=1), 1)
     assert np.abs(W - truth).max() < 0.2 / np.sqrt(N_SAMPLES)
+
+
+def test_a_lattice_tells_its_weights_exactly():
+    """Nothing but errors of the weights moves samples off the points."""
+    rng = np.random.default_rng(1)
+    kinds = [
+        rng.binomial(10, 0.5, N_SAMPLES),
+        rng.poisson(3, N_SAMPLES),
+        rng.laplace(size=N_SAMPLES),
+    ]
+    sources = zscore(kinds, axis=1)
+    whitening = np.linalg.inv(np.linalg.cholesky(np.cov(sources, bias=True)))
+    truth = np.linalg.inv(whitening)
+    truth /= np.linalg.norm(truth, axis=1, keepdims=True)
+    X = (whitening @ sources).astype(np.float32)
+    start = truth + 1e-3 * rng.standard_normal((3, 3))
+    start /= np.linalg.norm(start, axis=1, keepdims=True)
+    W = settle(X, start, counts(start @ X))
+    assert_allclose(W[:2], truth[:2], atol=1e-5)  # single precision, and errors over sqrt(N)
+    assert_array_equal(W[2], start[2])
+
+
+@pytest.mark.parametrize("n_samples", [20, 100, 500])
+@pytest.mark.parametrize("draw", ["standard_normal", "laplace", "uniform", "standard_cauchy"])
+def test_gaps_between_few_samples_are_no_lattice(draw, n_samples):
+    samples = zscore(getattr(np.random.default_rng(0), draw)(size=(10, n_samples)), axis=1)
+    assert_array_equal(settle(samples.astype(np.float32), np.eye(10), counts(samples)), np.eye(10))
 
 
 def test_a_lattice_is_found_from_nearby():
