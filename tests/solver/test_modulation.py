@@ -9,7 +9,7 @@ from mne_otica.metrics import amari_index
 from mne_otica.solver import _refinement
 from mne_otica.solver._modulation import N_SPANS, find_modulation
 from mne_otica.solver._objective import Objective
-from mne_otica.solver._scores import PENALTIES, Smoothness, fit_scores
+from mne_otica.solver._scores import choose_smoothness, fit_scores
 from mne_otica.solver.transport import bin_counts, bin_index
 
 N_SAMPLES = 20_011  # not a multiple of anything
@@ -31,6 +31,11 @@ def random_scales(n_components, n_spans=100):
 
 def in_time(table):
     return table[:, np.arange(N_SAMPLES) * table.shape[1] // N_SAMPLES]
+
+
+def fitted_scores(objective, counts):
+    guess = np.ones(len(counts))
+    return fit_scores(counts, choose_smoothness(counts, objective.block_counts(), guess), guess)
 
 
 def test_power_tells_apart_what_is_nearly_gaussian():
@@ -92,9 +97,7 @@ def test_scales_divide_components():
     # Rounding may move a sample across the edge of a bin.
     moved = objective.counts(np.eye(3)) - bin_counts(bin_index(scaled))
     assert np.abs(moved).sum() < 1e-3 * X.size
-    tables = fit_scores(
-        objective.counts(np.eye(3)), Smoothness(np.full(3, PENALTIES[2]), np.ones(3)), np.ones(3)
-    ).tables.astype(np.float32)
+    tables = fitted_scores(objective, objective.counts(np.eye(3))).tables.astype(np.float32)
     mapped = np.take_along_axis(tables, bin_index(scaled).astype(int), axis=1) / in_time(scales)
     assert_allclose(objective.cross_moments(tables), mapped @ X.T / N_SAMPLES, atol=1e-3)
     objective.rescale(None)
@@ -109,7 +112,7 @@ def test_steps_with_scales_raise_the_likelihood():
     modulation = find_modulation(objective)
     objective.rescale(modulation.scales)
     counts = objective.counts(W)
-    scores = fit_scores(counts, Smoothness(np.full(4, PENALTIES[2]), np.ones(4)), np.ones(4))
+    scores = fitted_scores(objective, counts)
     step, moved, counts_moved, drop = _refinement._step(objective, W, counts, scores, modulation)
     before, after = (
         _refinement._likelihood(_refinement._values(some, scores), matrix)
