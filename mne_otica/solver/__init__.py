@@ -110,7 +110,7 @@ def otica(
         symmetric steps of the chosen ``compute`` for ``"riemannian"``.
     tol : float
         ``"newton"`` stops when no plane is rotated by more than this angle (in radians) in
-        an iteration, or when ten iterations hardly improve the objective, as happens with
+        an iteration, or when a few iterations hardly improve the objective, as happens with
         nearly Gaussian components. ``"riemannian"`` always runs its whole schedule.
     w_init : array-like, shape (n_components, n_components) | None
         The initial unmixing matrix, which is made orthogonal. None starts from the principal axes.
@@ -151,7 +151,9 @@ def otica(
     maximises :math:`\sum_i W_2^2(w_i^\top x, \mathcal{N}(0, 1))`. The optimum is then refined with
     the score functions of the components in place of the transport maps, which gives the estimate
     with the smallest variance; with ``refine="full"`` the likelihood is maximised over invertible
-    matrices. Pairs of components that are both nearly Gaussian are not refined.
+    matrices. There the scale of a component may change in time, if its power in successive spans
+    of the recording is alike, so samples must be in their order. Pairs of components that are both
+    nearly Gaussian, and whose power does not change, are not refined.
 
     If threadpoolctl is installed, the objective is computed on as many threads as there are cores,
     or as set by the environment variable ``OMP_NUM_THREADS``; the result does not depend on their

@@ -9,11 +9,7 @@ independence a rotation in the plane (i, j) has the curvature
 vanishes only for two Gaussians, so no switching between sub- and super-Gaussian
 sources is needed. Limited-memory BFGS starts from this curvature.
 
-Far from the sources that curvature is not informative. There fixed-point iterations are used: at an
-optimum ``diag(k) - G`` is symmetric, so W is multiplied by its orthogonal part. For a small
-rotation this is the Newton step above; from a random start, where every direction looks
-Gaussian, these are large steps as in FastICA, with the transport maps as nonlinearities,
-and a dozen of them get close to hundreds of sources.
+Far from the sources that curvature is not informative: there `_leaps` goes first.
 
 The optimum of the contrast is then refined: see `_refinement`.
 """
@@ -26,10 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mne_otica.solver._lbfgs import Memory
-from mne_otica.solver._objective import Evaluation, Objective
+from mne_otica.solver._leaps import leap
+from mne_otica.solver._objective import Objective
 from mne_otica.solver._optima import WORTHWHILE, escape
 from mne_otica.solver._refinement import negligible_drop, refine_fully, refine_rotation
-from mne_otica.solver._rotations import nearest_rotation, rotation
+from mne_otica.solver._rotations import rotation
 from mne_otica.solver._solution import Solution
 
 # Pairs of nearly Gaussian components have next to no curvature, and steps that are mostly noise. A
@@ -42,13 +39,10 @@ MAX_HALVINGS = 6
 # Nearly Gaussian components can be turned for ever by angles that change nothing: stop when this
 # many iterations together lower the objective by less than this, or by less than this share of what
 # turning d (d - 1) / 2 planes gains on N samples by chance, about d² / 4 N.
-PLATEAU_ITER = 10
-PLATEAU_DROP = 5e-4
-PLATEAU_SHARE = 0.02
+PLATEAU_ITER = 5
+PLATEAU_DROP = 2.5e-4
+PLATEAU_SHARE = 0.01
 MAX_SEARCH_ITER = 200
-# Leaps are made while they turn a component by more than this (a cosine) and gain more than that.
-FAR = 0.76
-WORTH_A_LEAP = 1e-3
 # Where there are this many times more samples than a scout needs, a scout goes first.
 SCOUTED_FROM = 3
 MIN_SCOUT_SAMPLES = 10_000
@@ -58,10 +52,12 @@ MIN_VARIANCE = 0.1  # of a direction among the samples of a scout, to be made on
 # optimum is sought on a part of that many times the samples of the scout.
 MIDDLE_FACTOR = 6
 MIDDLE_FROM = 2
-# What is polished later, on all samples and components, need not be found exactly.
-SCOUT_TOL_FACTOR = 10
-REFINED_TOL_FACTOR = 3
-SEARCH_TOL_FACTOR = 3
+# What is polished later, on all samples and components or by a refinement, need not be found
+# exactly: how many times less so. The part stands for all samples, which tell more than itself.
+SCOUT_COARSENESS = 10
+PART_COARSENESS = 2
+REFINED_COARSENESS = 5
+SEARCH_COARSENESS = 3
 
 
 def minimise(
@@ -70,19 +66,26 @@ def minimise(
     *,
     tol: float,
     max_iter: int,
+    coarseness: float = 1,
     on_step: Callable[[], None] = lambda: None,
 ) -> Solution:
     """Descend from W until the rotation steps, or what they gain, are negligible.
 
+    The coarseness is a factor of what is negligible: of `tol`, and of angles that gain as much.
     The gradient does not tell convergence: a random rotation of many sources looks Gaussian
     everywhere, and its gradient is tiny far from any optimum. The size of the
     preconditioned step does.
     """
     planes = np.triu_indices(len(W), 1)
-    W, here, n_iter = _leap(objective, W, max_iter, on_step)
+    tol = coarseness * tol
+    chance = len(W) ** 2 / (4 * objective.X.shape[1])
+    # What a step gains goes with the square of its angle.
+    plateau = max(PLATEAU_DROP, PLATEAU_SHARE * coarseness**2 * chance)
+    W, here, values = leap(
+        objective, W, min_gain=plateau / PLATEAU_ITER, max_iter=max_iter, on_step=on_step
+    )
+    n_iter = len(values) - 1
     memory = Memory()
-    values = [here.value]
-    plateau = max(PLATEAU_DROP, PLATEAU_SHARE * len(W) ** 2 / (4 * objective.X.shape[1]))
     floor = min(np.sqrt(2 / objective.X.shape[1]) / MAX_NOISE, MAX_CURVATURE_FLOOR)
     size, converged = np.pi / 2, len(W) == 1  # leaps may turn as far
     while n_iter < max_iter and not converged:
@@ -116,27 +119,6 @@ def minimise(
     return Solution(W, here.correlation, n_iter, objective.n_evaluations, size, converged)
 
 
-def _leap(
-    objective: Objective, W: NDArray[np.float64], max_iter: int, on_step: Callable[[], None]
-) -> tuple[NDArray[np.float64], Evaluation, int]:
-    """Iterate the fixed point for as long as it turns far and lowers the objective."""
-    here, n_iter = objective(W), 0
-    while n_iter < max_iter:
-        turn = nearest_rotation(np.diag(here.slope) - here.moments)
-        # The sign of a component means nothing, so none is turned by more than 90 degrees.
-        turn[np.diag(turn) < 0] *= -1
-        if np.diag(turn).min() > FAR:
-            break
-        W_next = turn @ W
-        there = objective(W_next)
-        if here.value - there.value < WORTH_A_LEAP:
-            break
-        W, here = W_next, there
-        n_iter += 1
-        on_step()
-    return W, here, n_iter
-
-
 def solve(
     X: NDArray,
     W: NDArray[np.float64],
@@ -151,24 +133,23 @@ def solve(
 
     With many samples, a scout descends on a few of them first, and the optimum is sought on some.
     """
-    fit = _Fit(max_iter, on_step, rng)
+    fit = _Fit(tol, max_iter, on_step, rng)
     X = np.asarray(X, dtype=np.float32)
     n_scout = max(MIN_SCOUT_SAMPLES, SCOUT_SAMPLES_PER_COMPONENT * len(X))
     n_middle = MIDDLE_FACTOR * n_scout
     refined = refinement != "none" and len(X) > 1
-    nearly = REFINED_TOL_FACTOR * tol if refined else tol
+    nearly = REFINED_COARSENESS if refined else 1
     if X.shape[1] >= SCOUTED_FROM * n_scout:
-        W = fit.descend(_some(X, n_scout, rng), W, SCOUT_TOL_FACTOR * tol).W
+        W = fit.descend(_some(X, n_scout, rng), W, SCOUT_COARSENESS).W
     if X.shape[1] >= MIDDLE_FROM * n_middle and refined:
-        W = fit.descend_and_escape(_some(X, n_middle, rng), W, nearly).W
+        W = fit.descend_and_escape(_some(X, n_middle, rng), W, PART_COARSENESS).W
         # What is rare may be missing among them.
-        solution = fit.descend(X, W, SCOUT_TOL_FACTOR * tol)
+        solution = fit.descend(X, W, SCOUT_COARSENESS)
     else:
         solution = fit.descend_and_escape(X, W, nearly)
     if refined:
-        W = fit.refine(X, solution.W, refinement, tol)
-        fit.n_evaluations += 1
-        solution = replace(solution, W=W, correlation=Objective(X)(W).correlation)
+        W, correlation = fit.refine(X, solution.W, refinement)
+        solution = replace(solution, W=W, correlation=correlation)
     return replace(solution, n_iter=fit.n_iter, n_evaluations=fit.n_evaluations)
 
 
@@ -191,32 +172,42 @@ class _Fit:
     """The stages of a fit, which share a budget of iterations."""
 
     def __init__(
-        self, max_iter: int, on_step: Callable[[], None], rng: np.random.Generator
+        self, tol: float, max_iter: int, on_step: Callable[[], None], rng: np.random.Generator
     ) -> None:
+        self.tol = tol
         self.max_iter = max_iter
         self.on_step = on_step
         self.rng = rng
         self.n_iter = 0
         self.n_evaluations = 0
 
-    def descend(self, X: NDArray[np.float32], W: NDArray[np.float64], tol: float) -> Solution:
+    def descend(
+        self, X: NDArray[np.float32], W: NDArray[np.float64], coarseness: float
+    ) -> Solution:
         """Descend with the iterations that are left."""
         limit = self.max_iter - self.n_iter
-        solution = minimise(Objective(X), W, tol=tol, max_iter=limit, on_step=self.on_step)
+        solution = minimise(
+            Objective(X),
+            W,
+            tol=self.tol,
+            max_iter=limit,
+            coarseness=coarseness,
+            on_step=self.on_step,
+        )
         self.n_iter += solution.n_iter
         self.n_evaluations += solution.n_evaluations
         return solution
 
     def descend_and_escape(
-        self, X: NDArray[np.float32], W: NDArray[np.float64], tol: float
+        self, X: NDArray[np.float32], W: NDArray[np.float64], coarseness: float
     ) -> Solution:
         """Descend, and go on from better starts for as long as they lead lower."""
-        best = self.descend(X, W, tol)
+        best = self.descend(X, W, coarseness)
         while self.n_iter < self.max_iter:
-            start = escape(X, best.W, best.correlation, partial(self._search, tol), self.rng)
+            start = escape(X, best.W, best.correlation, partial(self._search, coarseness), self.rng)
             if start is None:
                 break
-            solution = self.descend(X, start, tol)
+            solution = self.descend(X, start, coarseness)
             drop = best.correlation.sum() - solution.correlation.sum()
             if drop > 0:
                 best = solution
@@ -225,19 +216,28 @@ class _Fit:
         return best
 
     def refine(
-        self, X: NDArray[np.float32], W: NDArray[np.float64], refinement: str, tol: float
-    ) -> NDArray[np.float64]:
-        """Go from the optimum to the most precise estimate near to it."""
+        self, X: NDArray[np.float32], W: NDArray[np.float64], refinement: str
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Go from the optimum to the most precise estimate near to it; return it and its C."""
         objective = Objective(X)
         if refinement == "full":
-            W = refine_fully(objective, W, tol, negligible_drop(*X.shape))
+            W = refine_fully(objective, W, self.tol, negligible_drop(*X.shape))
         else:
-            W = refine_rotation(objective, W, tol)
+            W = refine_rotation(objective, W, self.tol)
+        correlation = objective(W).correlation
         self.n_evaluations += objective.n_evaluations
-        return W
+        return W, correlation
 
-    def _search(self, tol: float, Z: NDArray[np.float32], Q: NDArray) -> tuple[NDArray, NDArray]:
+    def _search(
+        self, coarseness: float, Z: NDArray[np.float32], Q: NDArray
+    ) -> tuple[NDArray, NDArray]:
         """Descend on a few components; a search like this is not part of the budget."""
-        solution = minimise(Objective(Z), Q, tol=SEARCH_TOL_FACTOR * tol, max_iter=MAX_SEARCH_ITER)
+        solution = minimise(
+            Objective(Z),
+            Q,
+            tol=self.tol,
+            max_iter=MAX_SEARCH_ITER,
+            coarseness=SEARCH_COARSENESS * coarseness,
+        )
         self.n_evaluations += solution.n_evaluations
         return solution.W, solution.correlation

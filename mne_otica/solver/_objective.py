@@ -11,7 +11,7 @@ from scipy.sparse import csc_array
 
 from mne_otica.solver._basis import MERGE, N_MERGED
 from mne_otica.solver._threads import in_threads
-from mne_otica.solver.transport import N_BINS, bin_index, targets_and_slopes
+from mne_otica.solver.transport import KNEE, N_BINS, bin_index, targets_and_slopes
 
 N_BLOCKS = 16  # in which a recording is judged by itself
 # Columns are handled in pieces, an even number of them for two cores. They do not depend on the
@@ -49,6 +49,7 @@ class _Chunk(NamedTuple):
     X: NDArray[np.float32]
     Y: NDArray[np.float32]
     index: NDArray[np.uint16]
+    start: int  # of its samples among all
 
 
 class Objective:
@@ -63,6 +64,7 @@ class Objective:
     def __init__(self, X: NDArray[np.float32]) -> None:
         self.X = X
         self.n_evaluations = 0
+        self._scales: NDArray[np.float32] | None = None
         self._first = N_BINS * np.arange(len(X), dtype=np.int32)[:, np.newaxis]
         # Buffers are kept: allocating them anew in each pass would take a third of its time.
         # Each chunk is contiguous in them.
@@ -72,7 +74,7 @@ class Objective:
             part = X[:, columns]
             place = slice(len(X) * columns.start, len(X) * columns.stop)
             buffers = (buffer[place].reshape(part.shape) for buffer in (Y, index))
-            self._chunks.append(_Chunk(part, *buffers))
+            self._chunks.append(_Chunk(part, *buffers, columns.start))
 
     def __call__(self, W: NDArray[np.float64]) -> Evaluation:
         """Evaluate the objective and its derivatives at W."""
@@ -87,7 +89,8 @@ class Objective:
 
         def unmix(chunk: _Chunk) -> None:
             np.matmul(W, chunk.X, out=chunk.Y)
-            bin_index(chunk.Y, work=_work(chunk.Y.shape), out=chunk.index)
+            knee = KNEE if self._scales is None else self._in_time(KNEE * self._scales, chunk)
+            bin_index(chunk.Y, knee, work=_work(chunk.Y.shape), out=chunk.index)
             place = np.add(chunk.index, self._first, out=_work(chunk.Y.shape, np.int32))
             counts = _counted(place, len(total))
             with lock:
@@ -95,6 +98,46 @@ class Objective:
 
         in_threads(unmix, self._chunks)
         return total.reshape(len(W), N_BINS)
+
+    def rescale(self, scales: NDArray[np.float64] | None) -> None:
+        """From now on divide components by their scales before they are counted.
+
+        Parameters
+        ----------
+        scales : ndarray, shape (n_components, n_spans) | None
+            In each of so many successive spans of time.
+        """
+        self._scales = None if scales is None else scales.astype(np.float32)
+
+    def powers(self, n_spans: int) -> NDArray[np.float64]:
+        """Return the mean square of the components that were counted last.
+
+        Returns
+        -------
+        powers : ndarray, shape (n_components, n_spans)
+            In successive spans of time.
+        """
+
+        def summed(chunk: _Chunk) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+            spans, starts = np.unique(self._spans(chunk, n_spans), return_index=True)
+            squares = np.square(chunk.Y, out=_work(chunk.Y.shape))
+            return spans, np.add.reduceat(squares, starts, axis=1)
+
+        total = np.zeros((len(self.X), n_spans))
+        for spans, sums in in_threads(summed, self._chunks):
+            total[:, spans] += sums
+        edges = -(-np.arange(n_spans + 1) * self.X.shape[1] // n_spans)  # rounded up
+        return total / np.diff(edges)
+
+    def _spans(self, chunk: _Chunk, n_spans: int) -> NDArray[np.intp]:
+        """Return the span of time of each sample."""
+        number = np.arange(chunk.start, chunk.start + chunk.X.shape[1])
+        return number * n_spans // self.X.shape[1]
+
+    def _in_time(self, table: NDArray[np.float32], chunk: _Chunk) -> NDArray[np.float32]:
+        """Go from a value for each span to one for each sample."""
+        spans = self._spans(chunk, table.shape[1])
+        return np.take(table, spans, axis=1, out=_work(chunk.Y.shape, use="scale"), mode="clip")
 
     def block_counts(self) -> NDArray[np.int64]:
         """Count successive blocks of samples of the components that were counted last.
@@ -116,6 +159,8 @@ class Objective:
     def cross_moments(self, tables: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return the mean of f_i(y_i) y_j for the components that were counted last.
 
+        With scales s_i, it is the mean of f_i(y_i / s_i) y_j / s_i.
+
         Parameters
         ----------
         tables : ndarray, shape (n_components, N_BINS)
@@ -126,6 +171,8 @@ class Objective:
             mapped = _work(chunk.Y.shape)
             place = np.add(chunk.index, self._first, out=_work(chunk.Y.shape, np.intp))
             np.take(tables, place, out=mapped, mode="clip")
+            if self._scales is not None:
+                mapped *= self._in_time(1 / self._scales, chunk)
             return mapped @ chunk.Y.T
 
         total = np.zeros((len(self.X), len(self.X)))
@@ -153,13 +200,13 @@ def _ones(size: int) -> NDArray[np.int32]:
 _of_thread = threading.local()
 
 
-def _work(shape: tuple[int, int], dtype: type = np.float32) -> NDArray:
-    """Return an array of this thread, to be used until it asks for the next of its type."""
+def _work(shape: tuple[int, int], dtype: type = np.float32, use: str = "") -> NDArray:
+    """Return an array of this thread, until it asks for the next of this type and use."""
     size = shape[0] * shape[1]
     arrays = _of_thread.__dict__.setdefault("arrays", {})
-    if size > getattr(arrays.get(dtype), "size", 0):
-        arrays[dtype] = np.empty(size, dtype=dtype)
-    return arrays[dtype][:size].reshape(shape)
+    if size > getattr(arrays.get((dtype, use)), "size", 0):
+        arrays[dtype, use] = np.empty(size, dtype=dtype)
+    return arrays[dtype, use][:size].reshape(shape)
 
 
 def _chunks(n_rows: int, n_samples: int) -> list[slice]:

@@ -33,7 +33,7 @@ MAY_BE_A_MIXTURE = 3e-2
 WORTHWHILE = 2e-3  # drop of the objective
 
 MAX_BLOCK = 20  # the fourth-order tensor holds MAX_BLOCK**4 numbers
-N_ANGLES = 16
+N_ANGLES = 8
 PAIRS_PER_COMPONENT = 3
 N_WEAKEST = 6  # components of which all pairs are tried
 N_GRID_SAMPLES = 2_000  # enough to propose a rotation, which more samples then confirm
@@ -41,8 +41,8 @@ N_SAMPLES = 10_000
 N_CUMULANT_STARTS = 2
 N_CUMULANT_STEPS = 400
 INERTIA = 0.5  # about twice the cumulants that are hard to tell
-# Rounds without success before the search for lattices ends. Where one component lies on a lattice,
-# others may; their number in a block lowers the chance of a round, by about half for each.
+# Rounds without success before the search for lattices ends, and where some are expected: their
+# number in a block lowers the chance of a round, by about half for each.
 ROUNDS_WITHOUT_LATTICE, MIN_ROUNDS, MAX_ROUNDS, EASY_BLOCK = 2, 12, 48, 12
 MIN_PATIENCE, MAX_PATIENCE = 2, 4  # searches in vain before the weak block is left as it is
 SHAKE = 0.1  # noise added to a start that failed
@@ -83,8 +83,13 @@ def escape(
     X, others = X[:, ::spacing], X[:, spacing // 2 :: spacing]
     better = _turn_pairs(X, W, correlation)
     if better is None:
-        better = _take_needles(X, others, W, correlation, rng)
-    return _resolve_weak(X, others, W, correlation, descend, rng) if better is None else better
+        # Where one component lies on a lattice, others may.
+        counts = bin_counts(bin_index(W.astype(np.float32) @ X))
+        expected = bool(on_lattice(merged_counts(counts)).any())
+        better = _take_needles(X, others, W, correlation, expected, rng)
+        if better is None and expected:
+            better = _resolve_weak(X, others, W, correlation, descend, rng)
+    return better
 
 
 def _turned(a: NDArray, b: NDArray, angle: float) -> NDArray:
@@ -141,12 +146,12 @@ def _take_needles(
     others: NDArray[np.float32],
     W: NDArray[np.float64],
     correlation: NDArray[np.float64],
+    expected: bool,
     rng: np.random.Generator,
 ) -> NDArray[np.float64] | None:
     """Look for lattices among the components that look Gaussian; each found leaves fewer."""
     W, correlation = W.copy(), correlation.copy()
-    counts = bin_counts(bin_index(W.astype(np.float32) @ X))
-    succeeded, expected = False, on_lattice(merged_counts(counts)).any()
+    succeeded = False
     while True:
         block = np.flatnonzero(2 - 2 * correlation < LOOKS_GAUSSIAN)
         if len(block) < 2:

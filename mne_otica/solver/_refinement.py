@@ -16,18 +16,21 @@ densities f_i, the mean negative log-likelihood of a sample is
 
 and for W → (I + S) W with zeros on the diagonal of S, rows scaled back to unit length, it has the
 gradient E[ψ_i(y_i) y_j]. Near independence its Hessian joins S_ij and S_ji only, by
-[[1 + e_i, 1], [1, 1 + e_j]]. Limited-memory BFGS starts from there and back-tracks on L itself, so
-no step makes L larger. But for the determinant, L is a sum over the rows of W, so each row has its
-own length of step. Then the scores are fitted again, a few times. Last, `_edges` takes over for
-components whose density ends abruptly, `_lattices` for those on a lattice, and the others follow.
+[[1 + e_i, 1], [1, 1 + e_j]]. Newton steps with this Hessian are shortened until L falls. But for
+the determinant, L is a sum over the rows of W, so each row has its own length of step. The scores
+are fitted again after each step: more steps with the same scores gain less than the next fit. In
+recordings the scale of components changes in time, which tells more about those that are nearly
+Gaussian than their densities do: see `_modulation`. Last, `_edges` takes over for components whose
+density ends abruptly, `_lattices` for those on a lattice, and the others follow.
 """
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import expm
 
 from mne_otica.solver._edges import find_edges, sharpen
 from mne_otica.solver._lattices import settle
-from mne_otica.solver._lbfgs import Memory
+from mne_otica.solver._modulation import Modulation, find_modulation
 from mne_otica.solver._objective import Objective
 from mne_otica.solver._rotations import rotation
 from mne_otica.solver._scores import Scores, choose_smoothness, fit_scores
@@ -35,16 +38,18 @@ from mne_otica.solver._scores import Scores, choose_smoothness, fit_scores
 # Independent sources take two or three fits of the scores; recordings are not so simple, and each
 # fit leaves them a little less dependent.
 MAX_ROTATIONS = 6
-MAX_FITS = 10
-MAX_STEPS = 5  # with the same scores
+MAX_FITS = 20
+# Where scales change in time, they are fitted with the scores, which takes another pass. So several
+# steps are taken with the same ones, and together must gain so many times what one step must.
+MODULATED_STEPS = 2
+NEW_SCALES = 5
 MAX_SHORTENINGS, SHORTENING = 4, 0.25  # of a step, the last to nothing
 SUFFICIENT_DECREASE = 1e-4
 LONGEST_ROTATION = 0.1  # radians: this is not a search
 LONGEST_STEP = 0.3
-# Fitting d² weights to N samples lowers L by d² / 2 N by chance. Steps that gain less than this
-# share of it, or less than so many nats, are not worth a pass over the data.
-NEGLIGIBLE_SHARE = 0.02
-MAX_NEGLIGIBLE = 5e-4
+# Fitting d² weights to N samples lowers L by d² / 2 N by chance, about as much as a step by their
+# standard errors. Steps of less than a fifth of that, which gain this share of it, end the fit.
+NEGLIGIBLE_SHARE = 0.04
 # Two nearly Gaussian components do not tell their angle, nor more of their correlation than the
 # covariance of the sample: pairs whose angle has a larger standard error are left alone. Whatever
 # it is, those with a larger e_i + e_j are not.
@@ -91,7 +96,7 @@ def refine_rotation(
 
 def negligible_drop(n_components: int, n_samples: int) -> float:
     """Return the drop of L that is not worth a pass over the data."""
-    return min(NEGLIGIBLE_SHARE * n_components**2 / (2 * n_samples), MAX_NEGLIGIBLE)
+    return NEGLIGIBLE_SHARE * n_components**2 / (2 * n_samples)
 
 
 def refine_fully(
@@ -115,68 +120,70 @@ def refine_fully(
     W : ndarray, shape (n_components, n_components)
         The matrix, with rows of unit length.
     """
-    counts, information = objective.counts(W), np.ones(len(W))
-    smoothness = choose_smoothness(counts, objective.block_counts(), information)
-    for _ in range(MAX_FITS):
+    counts, information, smoothness = objective.counts(W), np.ones(len(W)), None
+    modulation = find_modulation(objective)
+    n_steps, worthwhile = 1, negligible
+    if modulation is not None:
+        n_steps, worthwhile = MODULATED_STEPS, NEW_SCALES * negligible
+    for number in range(MAX_FITS):
+        if modulation is not None:
+            modulation = (number and find_modulation(objective)) or modulation
+            objective.rescale(modulation.scales)
+            counts = objective.counts(W)
+        if smoothness is None:
+            smoothness = choose_smoothness(counts, objective.block_counts(), information)
         scores = fit_scores(counts, smoothness, information)
         information = scores.information
-        before = W
-        W, counts, drop = _descend(objective, W, counts, scores, tol, negligible)
-        moved = np.abs(np.linalg.solve(before.T, W.T) - np.eye(len(W))).max()
-        if moved < tol or drop < negligible:
+        longest = gain = 0.0
+        for _ in range(n_steps):
+            step, W, counts, drop = _step(objective, W, counts, scores, modulation)
+            longest, gain = max(longest, np.abs(step).max()), gain + drop
+        if longest < tol or gain < worthwhile:
             break
+    if modulation is not None:  # edges and lattices are those of the components themselves
+        objective.rescale(None)
+        counts = objective.counts(W)
     sharp = settle(objective.X, W, counts)
     sharp = sharpen(objective.X, sharp, find_edges(counts), information)
     return _follow(objective, sharp, np.any(sharp != W, axis=1), scores)
 
 
-def _descend(
+def _step(
     objective: Objective,
     W: NDArray[np.float64],
     counts: NDArray[np.int64],
     scores: Scores,
-    tol: float,
-    negligible: float,
-) -> tuple[NDArray[np.float64], NDArray[np.int64], float]:
-    """Minimise L for given scores; W is what was counted last, and its counts are given.
+    modulation: Modulation | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], float]:
+    """Take a step that lowers L for given scores; W is what was counted last.
 
-    Returns W, its counts, and by how much L fell.
+    Returns the step, W after it, its counts, and by how much L fell.
     """
-    tables = scores.tables.astype(np.float32)
-    least = _least_excess(objective)
-    told = _excess(scores) >= least
+    ratios = np.ones(W.shape) if modulation is None else modulation.ratios
+    curvature = scores.information[:, np.newaxis] * ratios
+    excess, least = curvature - 1, _least_excess(objective)
+    told = (excess + excess.T >= least) & (curvature * curvature.T - 1 >= least)
     np.fill_diagonal(told, False)
-    values, gradient = _values(counts, scores), told * _gradient(objective, W, tables)
-    value = start = _likelihood(values, W)
-    memory = Memory()
-    for _ in range(MAX_STEPS):
-        step = memory.direction(gradient, lambda g: _precondition(g, scores.information))
-        if np.vdot(step, gradient) >= 0:
-            memory, step = Memory(), -_precondition(gradient, scores.information)
-        step *= min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
-        for remaining in reversed(range(MAX_SHORTENINGS + 1)):
-            W_next = unit_rows(W + step @ W)
-            counts_next = objective.counts(W_next)
-            values_next = _values(counts_next, scores)
-            value_next = _likelihood(values_next, W_next)
-            slopes = np.sum(step * gradient, axis=1)
-            if value_next <= value + SUFFICIENT_DECREASE * slopes.sum():
-                break
-            # Only rows that do not gain go less far: steps and needles of a few densities would
-            # hold up all others.
-            failed = values_next - values > SUFFICIENT_DECREASE * slopes
-            shorter = SHORTENING if remaining > 1 else 0
-            step = step * np.where(failed | ~failed.any(), shorter, 1)[:, np.newaxis]
-        else:  # the optimum is found to the grain of the bins
-            return W, objective.counts(W), start - value
-        gradient_next = told * _gradient(objective, W_next, tables)
-        memory.add(step, gradient_next - gradient)
-        drop = value - value_next
-        W, counts, values, value = W_next, counts_next, values_next, value_next
-        gradient = gradient_next
-        if np.abs(step).max() < tol or drop < negligible:
-            break
-    return W, counts, start - value
+    gradient = told * _gradient(objective, W, scores.tables.astype(np.float32))
+    values = _values(counts, scores)
+    value = _likelihood(values, W)
+    step = -_precondition(gradient, curvature)
+    step *= min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
+    for remaining in reversed(range(MAX_SHORTENINGS + 1)):
+        # Scales turn many components that look Gaussian far at once, which no straight line does.
+        W_next = unit_rows(W + step @ W if modulation is None else expm(step) @ W)
+        counts_next = objective.counts(W_next)
+        values_next = _values(counts_next, scores)
+        value_next = _likelihood(values_next, W_next)
+        slopes = np.sum(step * gradient, axis=1)
+        if value_next <= value + SUFFICIENT_DECREASE * slopes.sum():
+            return step, W_next, counts_next, value - value_next
+        # Only rows that do not gain go less far: steps and needles of a few densities would
+        # hold up all others.
+        failed = values_next - values > SUFFICIENT_DECREASE * slopes
+        shorter = SHORTENING if remaining > 1 else 0
+        step = step * np.where(failed | ~failed.any(), shorter, 1)[:, np.newaxis]
+    return np.zeros_like(W), W, objective.counts(W), 0.0  # the optimum to the grain of the bins
 
 
 def _follow(
@@ -226,12 +233,12 @@ def _gradient(
 
 
 def _precondition(
-    gradient: NDArray[np.float64], information: NDArray[np.float64]
+    gradient: NDArray[np.float64], curvature: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Multiply by the inverse of the Hessian at independence, pair by pair."""
-    determinants = np.outer(information, information) - 1
+    determinants = curvature * curvature.T - 1
     step = np.zeros(gradient.shape)  # pairs that are left alone have no gradient
-    numerators = information * gradient - gradient.T
+    numerators = curvature.T * gradient - gradient.T
     return np.divide(numerators, determinants, out=step, where=numerators != 0)
 
 

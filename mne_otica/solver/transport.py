@@ -126,11 +126,18 @@ def gaussian_floor(n_samples: int) -> float:
 
 
 def bin_index(
-    y: NDArray, *, work: NDArray | None = None, out: NDArray[np.uint16] | None = None
+    y: NDArray,
+    knee: float | NDArray = KNEE,
+    *,
+    work: NDArray | None = None,
+    out: NDArray[np.uint16] | None = None,
 ) -> NDArray[np.uint16]:
-    """Return the bin of every sample (see `bin_edges`), in buffers of its shape if given."""
+    """Return the bin of every sample (see `bin_edges`), in buffers of its shape if given.
+
+    Samples of a larger scale have a knee that is larger by the same factor.
+    """
     u = np.abs(y, out=work)
-    u += KNEE
+    u += knee
     np.divide(y, u, out=u)
     # Rounding could move a huge sample beyond the last bin, so the scale ends a little below.
     u *= (N_BINS / 2) * (1 - 2**-21)
