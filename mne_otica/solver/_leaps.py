@@ -21,7 +21,10 @@ from mne_otica.solver._rotations import nearest_rotation
 # and a component is not found yet while it is below the second.
 FAR = 0.76
 FOUND = 0.9
-MAX_LOST = 0.5  # share of the components that are sought by themselves
+# Up to this share of the components is sought by itself, where there are so many that passes take
+# long: a source of which the found have taken a part would be missed.
+MAX_LOST = 0.5
+MIN_COMPONENTS = 100
 MIN_GAIN = 1e-3  # of the objective
 
 
@@ -68,7 +71,8 @@ def leap(
             break
         lost = np.flatnonzero(np.diag(turn) < FOUND)
         # What was found among the lost has an effect on the others: leaps of all come in between.
-        among_lost = worthwhile and not among_lost and len(lost) <= MAX_LOST * len(W)
+        few = len(W) >= MIN_COMPONENTS and len(lost) <= MAX_LOST * len(W)
+        among_lost = few and worthwhile and not among_lost
         if among_lost:
             part = Objective(W[lost].astype(np.float32) @ objective.X)
             found, _, path = leap(

@@ -143,8 +143,9 @@ def refine_fully(
     if modulation is not None:  # edges and lattices are those of the components themselves
         objective.rescale(None)
         counts = objective.counts(W)
+        scores = fit_scores(counts, smoothness, information)
     sharp = settle(objective.X, W, counts)
-    sharp = sharpen(objective.X, sharp, find_edges(counts), information)
+    sharp = sharpen(objective.X, sharp, find_edges(counts), scores.information)
     return _follow(objective, sharp, np.any(sharp != W, axis=1), scores)
 
 
