@@ -22,6 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "benchmarks" / "RESULTS.md"
+# Names of the recordings in the table of the solver, and in that of held-out halves.
+HALVES_OF = {"Shipped recording": "mne_sample_24s", "EEGLAB recording": "eeglab_data"}
 PACKAGES = ("mne-otica", "mne", "numpy", "scipy", "scikit-learn", "python-picard", "jamica")
 
 
@@ -122,15 +124,13 @@ def show(title: str, lines: Iterable[str], write: bool) -> None:
 def comparison() -> str:
     """Return the table of README: seconds and dependence on the two real recordings."""
     record = Record.read("solver")
-    tables = record.tables()
-    seconds = {name: {r["method"]: r["seconds"] for r in rows} for name, rows in tables.items()}
-    left = {
-        name: {r["method"]: r["residual dependence"] for r in rows} for name, rows in tables.items()
-    }
-    header = ["method"]
-    for name in tables:
-        header += [f"{name.replace(': ', ', ')}: seconds", "dependence"]
-    columns = [column for name in tables for column in (seconds[name], left[name])]
+    header, columns = ["method"], []
+    for name, rows in record.tables().items():
+        header += [f"{name.replace(': ', ', ')}: seconds", "dependence", "held out"]
+        columns += [
+            {r["method"]: r[key] for r in rows} for key in ("seconds", "residual dependence")
+        ]
+        columns.append(_held_out(HALVES_OF[name.split(":")[0]]))
     best = [min(column.values(), key=float) for column in columns]
     rows = []
     for method in columns[0]:
@@ -138,6 +138,16 @@ def comparison() -> str:
         pairs = zip(cells, best, strict=True)
         rows.append([method, *(f"**{cell}**" if cell == low else cell for cell, low in pairs)])
     return f"{markdown(header, rows)}\n\n{record.environment}"
+
+
+def _held_out(recording: str) -> dict[str, str]:
+    """Return the dependence of each method in the halves that it was not fitted to, their mean."""
+    (rows,) = Record.read("solver-held-out-halves").tables().values()
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        if row["recording"] == recording:
+            found.setdefault(row["method"], []).append(float(row["held out"]))
+    return {method: f"{sum(values) / len(values):.3f}" for method, values in found.items()}
 
 
 def regimes() -> str:

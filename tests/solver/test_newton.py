@@ -127,9 +127,9 @@ def test_a_few_leaps_lead_from_noise_to_dozens_of_sources():
 
 def test_the_last_sources_are_sought_where_the_others_are_not():
     """Among many sources some are found late; passes over all would be spent on the found."""
-    X, W = whitened("laplace", 64, 20_000)
+    X, W = whitened("laplace", 100, 20_000)
     start = W.copy()
-    start[:30] = ortho_group.rvs(30, random_state=0) @ W[:30]
+    start[:45] = ortho_group.rvs(45, random_state=0) @ W[:45]
     over_all = []
 
     class Counting(_newton.Objective):
