@@ -11,9 +11,9 @@ The weak block. Components that look Gaussian are Gaussian, or mixtures of sourc
 structure, such as counts on a lattice. The contrast then has a narrow peak, a few degrees
 wide, at each source, and is flat and noisy in between. There only cumulants distinguish the
 sources. So the block is solved on a cumulant tensor first, without a pass over the data; the result
-is close to some of the peaks. Lattices are found from there by `_needles`; for the rest, the
-contrast is optimised. Resolved components leave the block, and the smaller block is easier. If all
-components are clearly non-Gaussian, this takes no time.
+is close to some of the peaks. Lattices are found from there by `_needles`. If any component lies on
+one, the contrast is optimised for the rest. Resolved components leave the block, and the smaller
+block is easier. If all components are clearly non-Gaussian, this takes no time.
 """
 
 from collections.abc import Callable
