@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mne_otica.solver._objective import Evaluation, Objective
 from mne_otica.solver._rotations import nearest_rotation
+from mne_otica.solver.transport import gaussian_floor
 
 # Cosines of the angle by which a leap turns a component: leaps go on while any is below the first,
 # and a component is not found yet while it is below the second.
@@ -25,14 +26,51 @@ FOUND = 0.9
 # long: a source of which the found have taken a part would be missed.
 MAX_LOST = 0.5
 MIN_COMPONENTS = 100
-MIN_GAIN = 1e-3  # of the objective
+WORTH_A_LEAP = 1e-3  # gain
+# Gains of an iteration that are worth it: more than this, and more than this share of what turning
+# d (d - 1) / 2 planes gains on N samples by chance, about d² / 4 N.
+MIN_GAIN = 5e-5
+MIN_SHARE = 2e-3
+
+
+def allowed_coarseness(objective: Objective, here: Evaluation, coarseness: float) -> float:
+    """Return the coarseness, but one as long as all components look Gaussian.
+
+    From such a start gains grow from next to nothing, and none of them is negligible.
+
+    Parameters
+    ----------
+    objective : Objective
+        Holds the whitened data.
+    here : Evaluation
+        The objective where it is now.
+    coarseness : float
+        A factor of angles that are negligible.
+    """
+    n_components, n_samples = objective.X.shape
+    noise = n_components * gaussian_floor(n_samples) / 2 + 2 * _chance(objective)
+    return coarseness if n_components - here.value > noise else 1
+
+
+def worthwhile_gain(objective: Objective, coarseness: float) -> float:
+    """Return the least drop of the objective that is worth an iteration.
+
+    It goes with the square of angles, and so of the coarseness.
+    """
+    return max(MIN_GAIN, MIN_SHARE * coarseness**2 * _chance(objective))
+
+
+def _chance(objective: Objective) -> float:
+    """Return what turning all planes gains by chance."""
+    n_components, n_samples = objective.X.shape
+    return n_components**2 / (4 * n_samples)
 
 
 def leap(
     objective: Objective,
     W: NDArray[np.float64],
+    coarseness: float = 1,
     *,
-    min_gain: float,
     max_iter: int,
     on_step: Callable[[], None],
 ) -> tuple[NDArray[np.float64], Evaluation, list[float]]:
@@ -44,8 +82,8 @@ def leap(
         Holds the whitened data.
     W : ndarray, shape (n_components, n_components)
         The rotation to start from.
-    min_gain : float
-        Stop when the objective is lowered by less than this, or less than `MIN_GAIN`.
+    coarseness : float
+        See `allowed_coarseness`.
     max_iter : int
         The largest number of leaps.
     on_step : callable
@@ -60,7 +98,6 @@ def leap(
     values : list of float
         The value of the objective at the start and after each leap.
     """
-    min_gain = max(min_gain, MIN_GAIN)
     here, gain = objective(W), 0.0
     values, among_lost, worthwhile = [here.value], False, True
     while len(values) <= max_iter:
@@ -75,23 +112,21 @@ def leap(
         among_lost = few and worthwhile and not among_lost
         if among_lost:
             part = Objective(W[lost].astype(np.float32) @ objective.X)
+            left = max_iter - len(values)
             found, _, path = leap(
-                part,
-                np.eye(len(lost)),
-                min_gain=min_gain,
-                max_iter=max_iter - len(values),
-                on_step=on_step,
+                part, np.eye(len(lost)), coarseness, max_iter=left, on_step=on_step
             )
             objective.n_evaluations += part.n_evaluations
             values += [here.value + value - path[0] for value in path[1:]]
-            worthwhile = path[0] - path[-1] > max(gain, min_gain)
+            worthwhile = path[0] - path[-1] > max(gain, WORTH_A_LEAP)
             W = W.copy()
             W[lost] = found @ W[lost]
             here = objective(W)
             continue
         there = objective(turn @ W)
         gain = here.value - there.value
-        if gain < min_gain:
+        allowed = allowed_coarseness(objective, there, coarseness)
+        if gain < max(WORTH_A_LEAP, worthwhile_gain(objective, allowed)):
             break
         W, here = turn @ W, there
         values.append(here.value)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mne_otica.solver._lbfgs import Memory
-from mne_otica.solver._leaps import leap
+from mne_otica.solver._leaps import allowed_coarseness, leap, worthwhile_gain
 from mne_otica.solver._objective import Objective
 from mne_otica.solver._optima import WORTHWHILE, escape
 from mne_otica.solver._refinement import negligible_drop, refine_fully, refine_rotation
@@ -36,12 +36,9 @@ MAX_CURVATURE_FLOOR = 0.05
 LONGEST_STEP = 0.7  # radians; rotations by more than 45 degrees only relabel components
 SUFFICIENT_DECREASE = 1e-4
 MAX_HALVINGS = 6
-# Nearly Gaussian components can be turned for ever by angles that change nothing: stop when this
-# many iterations together lower the objective by less than this, or by less than this share of what
-# turning d (d - 1) / 2 planes gains on N samples by chance, about d² / 4 N.
+# Nearly Gaussian components can be turned for ever by angles that change nothing: stop when so many
+# iterations gain less than is worth one each.
 PLATEAU_ITER = 5
-PLATEAU_DROP = 2.5e-4
-PLATEAU_SHARE = 0.01
 MAX_SEARCH_ITER = 200
 # Where there are this many times more samples than a scout needs, a scout goes first.
 SCOUTED_FROM = 3
@@ -77,13 +74,7 @@ def minimise(
     preconditioned step does.
     """
     planes = np.triu_indices(len(W), 1)
-    tol = coarseness * tol
-    chance = len(W) ** 2 / (4 * objective.X.shape[1])
-    # What a step gains goes with the square of its angle.
-    plateau = max(PLATEAU_DROP, PLATEAU_SHARE * coarseness**2 * chance)
-    W, here, values = leap(
-        objective, W, min_gain=plateau / PLATEAU_ITER, max_iter=max_iter, on_step=on_step
-    )
+    W, here, values = leap(objective, W, coarseness, max_iter=max_iter, on_step=on_step)
     n_iter = len(values) - 1
     memory = Memory()
     floor = min(np.sqrt(2 / objective.X.shape[1]) / MAX_NOISE, MAX_CURVATURE_FLOOR)
@@ -113,8 +104,10 @@ def minimise(
         memory.add(step, there.gradient[planes] - gradient)
         W, here = W_next, there
         values = [*values[-PLATEAU_ITER:], here.value]
-        on_plateau = len(values) > PLATEAU_ITER and values[0] - values[-1] < plateau
-        converged = size < tol or on_plateau
+        gain = (values[0] - values[-1]) / PLATEAU_ITER
+        allowed = allowed_coarseness(objective, here, coarseness)
+        on_plateau = len(values) > PLATEAU_ITER and gain < worthwhile_gain(objective, allowed)
+        converged = size < allowed * tol or on_plateau
         on_step()
     return Solution(W, here.correlation, n_iter, objective.n_evaluations, size, converged)
 

@@ -119,7 +119,7 @@ def test_a_few_leaps_lead_from_noise_to_dozens_of_sources():
     X, W = whitened("laplace", 64, 20_000)
     objective = _newton.Objective(X)
     start = ortho_group.rvs(64, random_state=5)
-    near, here, values = leap(objective, start, min_gain=0, max_iter=100, on_step=lambda: None)
+    near, here, values = leap(objective, start, max_iter=100, on_step=lambda: None)
     assert amari_index(near, W.T) < 0.1 * amari_index(start, W.T)
     assert here.value < objective(start).value
     assert len(values) < 25
@@ -137,15 +137,27 @@ def test_the_last_sources_are_sought_where_the_others_are_not():
             over_all.append(W)
             return super().__call__(W)
 
-    near, _, values = leap(Counting(X), start, min_gain=0, max_iter=100, on_step=lambda: None)
+    near, _, values = leap(Counting(X), start, max_iter=100, on_step=lambda: None)
     assert amari_index(near, W.T) < 0.5 * amari_index(start, W.T)
     assert len(over_all) <= len(values) - 1  # fewer than one for each leap and the start
+
+
+@pytest.mark.parametrize("coarseness", [1, _newton.REFINED_COARSENESS])
+def test_a_start_where_all_looks_gaussian_is_not_taken_for_an_optimum(coarseness):
+    """There gains grow from next to nothing, so that none is negligible."""
+    X, _ = whitened("uniform", 30, 10_000)
+    objective = _newton.Objective(X)
+    for seed in range(5):
+        start = ortho_group.rvs(30, random_state=seed)
+        descent = _newton.minimise(objective, start, tol=3e-3, max_iter=500, coarseness=coarseness)
+        found = 2 - 2 * descent.correlation  # W2² of a uniform density is 0.045
+        assert np.mean(found > 0.02) > 0.8
 
 
 def test_leaps_end_at_an_optimum():
     """At an optimum the fixed point stays where it is, and leaves it to smaller steps."""
     X, W = whitened("continuous", 8, 20_000)
-    near, _, values = leap(_newton.Objective(X), W, min_gain=0, max_iter=100, on_step=lambda: None)
+    near, _, values = leap(_newton.Objective(X), W, max_iter=100, on_step=lambda: None)
     assert len(values) == 1
     np.testing.assert_array_equal(near, W)
 
