@@ -68,7 +68,7 @@ def minimise(
 ) -> Solution:
     """Descend from W until the rotation steps, or what they gain, are negligible.
 
-    The coarseness is a factor of what is negligible: of `tol`, and of angles that gain as much.
+    The coarseness is a factor of angles whose gain is negligible.
     The gradient does not tell convergence: a random rotation of many sources looks Gaussian
     everywhere, and its gradient is tiny far from any optimum. The size of the
     preconditioned step does.
@@ -107,7 +107,7 @@ def minimise(
         gain = (values[0] - values[-1]) / PLATEAU_ITER
         allowed = allowed_coarseness(objective, here, coarseness)
         on_plateau = len(values) > PLATEAU_ITER and gain < worthwhile_gain(objective, allowed)
-        converged = size < allowed * tol or on_plateau
+        converged = size < tol or on_plateau
         on_step()
     return Solution(W, here.correlation, n_iter, objective.n_evaluations, size, converged)
 
