@@ -127,7 +127,8 @@ def refine_fully(
         n_steps, worthwhile = MODULATED_STEPS, NEW_SCALES * negligible
     for number in range(MAX_FITS):
         if modulation is not None:
-            modulation = (number and find_modulation(objective)) or modulation
+            if number > 0:  # the components have moved
+                modulation = find_modulation(objective) or modulation
             objective.rescale(modulation.scales)
             counts = objective.counts(W)
         if smoothness is None:
