@@ -22,8 +22,8 @@ from mne_otica.solver.transport import gaussian_floor
 # and a component is not found yet while it is below the second.
 FAR = 0.76
 FOUND = 0.9
-# Up to this share of the components is sought by itself, where there are so many that passes take
-# long: a source of which the found have taken a part would be missed.
+# Up to this share of the components is sought separately, but only if there are so many components
+# that passes take long: what the others have taken of a source by mistake is out of reach there.
 MAX_LOST = 0.5
 MIN_COMPONENTS = 100
 WORTH_A_LEAP = 1e-3  # gain
@@ -34,9 +34,9 @@ MIN_SHARE = 2e-3
 
 
 def allowed_coarseness(objective: Objective, here: Evaluation, coarseness: float) -> float:
-    """Return the coarseness, but one as long as all components look Gaussian.
+    """Return the coarseness, or 1 as long as all components look Gaussian.
 
-    From such a start gains grow from next to nothing, and none of them is negligible.
+    From such a start, gains grow from next to nothing, and none of them is negligible.
 
     Parameters
     ----------
@@ -123,12 +123,13 @@ def leap(
             W[lost] = found @ W[lost]
             here = objective(W)
             continue
-        there = objective(turn @ W)
+        W_next = turn @ W
+        there = objective(W_next)
         gain = here.value - there.value
         allowed = allowed_coarseness(objective, there, coarseness)
         if gain < max(WORTH_A_LEAP, worthwhile_gain(objective, allowed)):
             break
-        W, here = turn @ W, there
+        W, here = W_next, there
         values.append(here.value)
         on_step()
     return W, here, values

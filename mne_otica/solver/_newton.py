@@ -68,7 +68,8 @@ def minimise(
 ) -> Solution:
     """Descend from W until the rotation steps, or what they gain, are negligible.
 
-    The coarseness is a factor of angles whose gain is negligible.
+    The larger the coarseness, the larger the gains that are negligible: see `worthwhile_gain`.
+
     The gradient does not tell convergence: a random rotation of many sources looks Gaussian
     everywhere, and its gradient is tiny far from any optimum. The size of the
     preconditioned step does.
