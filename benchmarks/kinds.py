@@ -29,15 +29,17 @@ from benchmarks import train
 from benchmarks.results import show
 from benchmarks.truth import ABSENT, HELD, REAL, VISIBLE, Case, read_real, real, simulated
 from mne_otica import clean_raw, find_bads_artifacts
-from mne_otica._found import REMOVE, decide
-from mne_otica._taken import take_out
-from mne_otica.artifacts import ArtifactScores, _maps, _model, search, search_artifacts
-from mne_otica.artifacts._eyes import places
-from mne_otica.artifacts._kinds import kinds
-from mne_otica.artifacts._model import ACCEPT
-from mne_otica.artifacts._signals import filtered
+from mne_otica.artifacts import ArtifactScores, search, search_artifacts
+from mne_otica.artifacts import maps as _maps
+from mne_otica.artifacts import model as _model
+from mne_otica.artifacts.eyes import places
+from mne_otica.artifacts.kinds import kinds
+from mne_otica.artifacts.model import ACCEPT
+from mne_otica.cleaning.decide import REMOVE, decide
+from mne_otica.cleaning.taken import take_out
+from mne_otica.signals.low_rate import filtered
 from mne_otica.simulation import simulate_raw
-from mne_otica.simulation._sources import Head
+from mne_otica.simulation.sources import Head
 
 STREAM = 1605  # of random numbers; those of the training and of the choices are others
 REMOVAL_STREAM = 1611  # of the recordings that removal is judged on, by which nothing was chosen

@@ -27,8 +27,8 @@ import mne_otica
 from benchmarks.isolated import watched
 from benchmarks.results import PAGE, show
 from benchmarks.stability import FEATURES, RESULTS, TRUE_MAP, add_rows, read_rows, refitted, truth
-from mne_otica._calibration import calibrated, calibration, features, index_of
 from mne_otica.simulation import simulate_raw
+from mne_otica.trust.calibration import calibrated, calibration, features, index_of
 
 TABLE = RESULTS / "stability-real.csv"
 FIELDS = "recording method n_fits n_samples n_components n_converged seconds number blink".split()

@@ -31,14 +31,15 @@ import numpy as np
 from scipy.optimize import minimize
 
 import mne_otica
+import mne_otica.trust
 from benchmarks.results import PAGE, show
-from mne_otica import _refits, trust
-from mne_otica._calibration import calibrated, calibration, features
-from mne_otica._viz_stability import _plot_calibration
 from mne_otica.simulation import SimulatedRecording, simulate_raw
+from mne_otica.trust import refits as _refits
+from mne_otica.trust.calibration import calibrated, calibration, features
+from mne_otica.viz.stability_figures import _plot_calibration
 
 RESULTS = Path(__file__).parent / "results"
-MODEL = Path(trust.__file__).parent / "data" / "stability.json"
+MODEL = Path(mne_otica.trust.__file__).parent / "stability.json"
 FIGURE = Path(__file__).parents[1] / "docs" / "_static" / "results" / "stability.png"
 FEATURES = ["component", "map"]
 FIELDS = "seed channels n_components density n_fits number source truth".split()

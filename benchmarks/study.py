@@ -21,8 +21,8 @@ from benchmarks.isolated import watched
 from benchmarks.results import show
 from mne_otica import clean_study
 from mne_otica.simulation import simulate_raw
-from mne_otica.study._inputs import find_files, group
-from mne_otica.study._workers import memory_needed
+from mne_otica.study.inputs import find_files, group
+from mne_otica.study.workers import memory_needed
 
 FORMATS = ("fif", "edf", "vhdr", "set")
 _BIDS_FORMATS = {"edf": "EDF", "vhdr": "BrainVision", "set": "EEGLAB"}

@@ -27,9 +27,9 @@ from scipy.optimize import minimize
 
 import mne_otica.artifacts
 from benchmarks.truth import DATA, HELD, REAL, Case, few_channels, real, simulated
-from mne_otica.artifacts import _blink
-from mne_otica.artifacts._kinds import Kind, kinds
-from mne_otica.artifacts._model import ACCEPT
+from mne_otica.artifacts import blink as _blink
+from mne_otica.artifacts.kinds import Kind, kinds
+from mne_otica.artifacts.model import ACCEPT
 
 MODEL = Path(mne_otica.artifacts.__file__).parent / "model.json"
 STREAM = 1601  # of random numbers; benchmarks and tests use others

@@ -17,12 +17,12 @@ import numpy as np
 from mne.preprocessing import ICA
 from numpy.typing import NDArray
 
-from mne_otica._recording import filtered_copy
-from mne_otica.artifacts._components import Components
-from mne_otica.artifacts._find import sensor_names
-from mne_otica.artifacts._signals import Signals, filtered, robust_scale
-from mne_otica.cleaning import fit_ica
+from mne_otica.artifacts.components import Components
+from mne_otica.artifacts.find import sensor_names
+from mne_otica.cleaning.clean import fit_ica
 from mne_otica.ica import unmixing_in_volts
+from mne_otica.signals.low_rate import Signals, filtered, robust_scale
+from mne_otica.signals.recording import filtered_copy
 from mne_otica.simulation import SimulatedRecording, simulate_raw
 
 DATA = Path(os.environ.get("MNE_OTICA_DATA", Path(__file__).parents[2] / "shared" / "data"))

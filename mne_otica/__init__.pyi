@@ -1,5 +1,4 @@
 from . import datasets, metrics, simulation, viz
-from ._epochs import clean_epochs
 from .artifacts import (
     annotate_artifacts,
     find_artifact_events,
@@ -8,15 +7,15 @@ from .artifacts import (
     find_blink_events,
     locate_blinks,
 )
-from .cleaning import clean_raw
+from .cleaning import clean_epochs, clean_raw
 from .eeglab import export_ica_eeglab, read_ica_eeglab
 from .evaluation import preservation, rms_reduction, verdict
 from .ica import ICA, register, unregister
 from .removal import remove_artifacts
-from .report import add_artifact_report, add_blink_report
 from .solver import OTICAConvergenceWarning, otica
 from .study import clean_study
 from .trust import stability
+from .viz.report import add_artifact_report, add_blink_report
 
 __version__: str
 

@@ -44,7 +44,7 @@ def _study(arguments: argparse.Namespace) -> int:
     """Clean a study, or run one stage of it; the status is 1 if any recording failed."""
     import matplotlib
 
-    from mne_otica.study import STAGES, clean_study
+    from mne_otica.study.study import STAGES, clean_study
 
     matplotlib.use("agg")
     options = vars(arguments).copy()
@@ -70,8 +70,8 @@ def _study(arguments: argparse.Namespace) -> int:
 
 def _review(arguments: argparse.Namespace) -> int:
     """Review a study in the browser, and decide what to remove."""
-    from mne_otica.study._review import Review
-    from mne_otica.study._server import ReviewServer
+    from mne_otica.study.review import Review
+    from mne_otica.study.server import ReviewServer
 
     try:
         server = ReviewServer(Review(arguments.out, arguments.name or _user()), arguments.port)

@@ -12,15 +12,15 @@ from mne.utils import _check_fname, logger, verbose
 from numpy.typing import NDArray
 from scipy.io import loadmat, savemat
 
-from mne_otica._checks import _validate_type
-from mne_otica._docs import fill_doc
+from mne_otica.utils.checks import _validate_type
+from mne_otica.utils.docs import fill_doc
 
 if TYPE_CHECKING:
     from mne import BaseEpochs
     from mne.io import BaseRaw
     from mne.preprocessing import ICA
 
-    from mne_otica.trust import Stability
+    from mne_otica.trust.stability import Stability
 
 __all__ = ["export_ica_eeglab", "read_ica_eeglab"]
 

@@ -18,7 +18,9 @@ from mne.preprocessing import ica as _mne_ica
 from mne.utils import fill_doc, logger, verbose
 from numpy.typing import NDArray
 
-from mne_otica._checks import (
+from mne_otica.solver._whitening import Channels, project
+from mne_otica.solver.otica import check_options, unmix
+from mne_otica.utils.checks import (
     RandomState,
     _check_option,
     _validate_matrix,
@@ -26,8 +28,6 @@ from mne_otica._checks import (
     as_generator,
     limit_blas_threads,
 )
-from mne_otica.solver import check_options, unmix
-from mne_otica.solver._whitening import Channels, project
 
 if TYPE_CHECKING:
     from mne import Covariance, Info

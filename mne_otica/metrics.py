@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import differential_entropy
 
-from mne_otica._checks import _validate_matrix
+from mne_otica.utils.checks import _validate_matrix
 
 
 def amari_index(W: ArrayLike, A: ArrayLike) -> float:

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mne_otica import preservation, rms_reduction, verdict
-from mne_otica.evaluation import BANDS, OVER_CLEANED
+from mne_otica.evaluation.evaluate import BANDS, OVER_CLEANED
 
 SFREQ = 200.0
 NAMES = ["Fp1", "Fp2", "Cz", "Pz", "O1", "O2"]

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from mne_otica.simulation import simulate_raw
-from mne_otica.simulation._artifacts import ARTIFACTS
-from mne_otica.simulation._controls import CONTROLS
+from mne_otica.simulation.artifact_courses import ARTIFACTS
+from mne_otica.simulation.controls import CONTROLS
 
 QUIET = dict(saccades=False, muscle=False, heartbeat=False, line_freq=None, n_blinks=0)
 

@@ -6,7 +6,7 @@ import pytest
 from mne.preprocessing import ICA
 
 from mne_otica import remove_artifacts
-from mne_otica.removal import artifact_part, estimate, sham_part
+from mne_otica.removal.remove import artifact_part, estimate, sham_part
 from mne_otica.simulation import simulate_raw
 
 SFREQ = 100.0

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import mne_otica
-from mne_otica import _refits
-from mne_otica._calibration import calibrated, calibration, features
+from mne_otica.trust import refits as _refits
+from mne_otica.trust.calibration import calibrated, calibration, features
 from mne_otica.viz import plot_stability
 
 N_FITS = 5

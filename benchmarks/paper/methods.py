@@ -12,8 +12,8 @@ from benchmarks.paper.jade import jade
 from benchmarks.solver import fit_fastica, fit_otica, fit_picard, fit_picard_o
 from mne_otica.metrics import amari_index
 from mne_otica.simulation.mixtures import Mixture
-from mne_otica.solver import unmix
 from mne_otica.solver._whitening import Channels, project
+from mne_otica.solver.otica import unmix
 
 N_STARTS = 50
 LOW_ITERATIONS, HIGH_ITERATIONS = 1000, 5000  # of FastICA in the paper's two regimes

@@ -1,6 +1,6 @@
 """Artifacts in components: blinks, eye movements, heartbeats, muscle, electrodes."""
 
-from mne_otica.artifacts._find import (
+from mne_otica.artifacts.find import (
     annotate_artifacts,
     check_kinds,
     component_events,
@@ -8,7 +8,7 @@ from mne_otica.artifacts._find import (
     find_bads_artifacts,
     search_artifacts,
 )
-from mne_otica.artifacts._find_blinks import (
+from mne_otica.artifacts.find_blinks import (
     BLINK_ID,
     blink_events,
     component_peaks,
@@ -17,11 +17,11 @@ from mne_otica.artifacts._find_blinks import (
     locate_blinks,
     search,
 )
-from mne_otica.artifacts._judge import as_events
-from mne_otica.artifacts._kinds import Removal, kinds
-from mne_otica.artifacts._labels import component_rows
-from mne_otica.artifacts._scores import ArtifactRow, ArtifactScores, restored
-from mne_otica.artifacts._tables import BlinkCandidate, BlinkScores, BlinkTimes
+from mne_otica.artifacts.judge import as_events
+from mne_otica.artifacts.kinds import Removal, kinds
+from mne_otica.artifacts.labels import component_rows
+from mne_otica.artifacts.scores import ArtifactRow, ArtifactScores, restored
+from mne_otica.artifacts.tables import BlinkCandidate, BlinkScores, BlinkTimes
 
 __all__ = [
     "BLINK_ID",

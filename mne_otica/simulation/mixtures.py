@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from mne_otica._checks import _check_option, _validate_number, _validate_type
+from mne_otica.utils.checks import _check_option, _validate_number, _validate_type
 
 # Condition numbers of random matrices grow with their size: with many sources hardly any
 # matrix is below the limit of the paper, and rejection sampling would not end.

@@ -11,7 +11,12 @@ import numpy as np
 from mne.utils import verbose
 from numpy.typing import NDArray
 
-from mne_otica._checks import (
+from mne_otica.simulation import artifact_courses as _artifacts
+from mne_otica.simulation import controls as _controls
+from mne_otica.simulation import sources as _sources
+from mne_otica.simulation.caps import check_channels, make_info, reference_operator
+from mne_otica.simulation.sources import Contribution, Head
+from mne_otica.utils.checks import (
     RandomState,
     _check_option,
     _validate_flag,
@@ -19,9 +24,6 @@ from mne_otica._checks import (
     _validate_type,
     as_generator,
 )
-from mne_otica.simulation import _artifacts, _controls, _sources
-from mne_otica.simulation._caps import check_channels, make_info, reference_operator
-from mne_otica.simulation._sources import Head, Part
 
 if TYPE_CHECKING:
     from mne.io import RawArray
@@ -255,7 +257,9 @@ def simulate_raw(
     return _recorded(parts, noise, subtract, info)
 
 
-def _scaled_brain(head: Head, size: tuple, subtract: NDArray[np.float64], amplitude: float) -> Part:
+def _scaled_brain(
+    head: Head, size: tuple, subtract: NDArray[np.float64], amplitude: float
+) -> Contribution:
     """Return brain sources scaled to the given median standard deviation of the channels."""
     brain = _sources.brain(head, *size)
     scale = amplitude / np.median((subtract @ brain.maps @ brain.signals).std(axis=1))
@@ -269,7 +273,7 @@ def _blink_parts(
     subtract: NDArray[np.float64],
     amplitude: float,
     rotation: float,
-) -> list[Part]:
+) -> list[Contribution]:
     """Return the lids and, if requested, the eyes that rotate with them."""
     parts = [_sources.blinks(head, peaks, *size)]
     if rotation:
@@ -283,7 +287,7 @@ def _blink_parts(
 
 
 def _recorded(
-    parts: dict[str, list[Part]],
+    parts: dict[str, list[Contribution]],
     noise: NDArray[np.float64],
     subtract: NDArray[np.float64],
     info: mne.Info,

@@ -2,13 +2,13 @@ import mne
 import numpy as np
 import pytest
 
-from mne_otica.artifacts import _events as ev
-from mne_otica.artifacts._blink import KIND, course_figures
-from mne_otica.artifacts._eyes import eye_fields, eye_map, frontal_channels
-from mne_otica.artifacts._maps import eye_share, focality, frontality
-from mne_otica.artifacts._model import explain, probability, weigh
-from mne_otica.artifacts._signals import Signals, prepare
-from mne_otica.artifacts._times import Times, with_confirmed
+from mne_otica.artifacts import events as ev
+from mne_otica.artifacts.blink import KIND, course_figures
+from mne_otica.artifacts.eyes import eye_fields, eye_map, frontal_channels
+from mne_otica.artifacts.maps import eye_share, focality, frontality
+from mne_otica.artifacts.model import explain, probability, weigh
+from mne_otica.artifacts.times import Times, with_confirmed
+from mne_otica.signals.low_rate import Signals, prepare
 
 SFREQ = 250.0
 DURATION = 120

@@ -8,8 +8,8 @@ import mne_otica
 from benchmarks.truth import LOCKED, locked, read_real
 from mne_otica import ICA, annotate_artifacts, find_artifact_events, find_bads_artifacts
 from mne_otica.artifacts import component_rows, search_artifacts
-from mne_otica.artifacts._kinds import kinds
-from mne_otica.artifacts._model import model_data
+from mne_otica.artifacts.kinds import kinds
+from mne_otica.artifacts.model import model_data
 from mne_otica.ica import unmixing_in_volts
 from mne_otica.simulation import simulate_raw
 

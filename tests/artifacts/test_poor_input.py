@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from mne_otica import ICA, annotate_artifacts, find_artifact_events, find_bads_artifacts
-from mne_otica.artifacts._kinds import kinds
+from mne_otica.artifacts.kinds import kinds
 from mne_otica.simulation import simulate_raw
 
 KINDS = list(kinds())

@@ -6,16 +6,16 @@ import pytest
 from scipy.stats import norm
 
 from benchmarks.kinds import BRAIN, MUSCLE
-from mne_otica.artifacts import _maps
-from mne_otica.artifacts._eyes import places
-from mne_otica.artifacts._follow import follow
-from mne_otica.artifacts._model import probability, weigh
-from mne_otica.artifacts._rhythm import CERTAIN, rhythms
-from mne_otica.artifacts._signals import Signals, prepare
-from mne_otica.artifacts._spectra import spectral_figures, usable_top
-from mne_otica.artifacts._steps import steps
+from mne_otica.artifacts import maps as _maps
+from mne_otica.artifacts.eyes import places
+from mne_otica.artifacts.follow import follow
+from mne_otica.artifacts.model import probability, weigh
+from mne_otica.artifacts.rhythm import CERTAIN, rhythms
+from mne_otica.artifacts.steps import steps
+from mne_otica.signals.low_rate import Signals, prepare
+from mne_otica.signals.spectra import spectral_figures, usable_top
 from mne_otica.simulation import simulate_raw
-from mne_otica.simulation._sources import Head
+from mne_otica.simulation.sources import Head
 
 SFREQ = 250.0
 DURATION = 120.0

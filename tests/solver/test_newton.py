@@ -8,8 +8,9 @@ from scipy.stats import ortho_group
 
 from mne_otica import otica, simulation
 from mne_otica.metrics import amari_index
-from mne_otica.solver import _newton, _objective, unmix
+from mne_otica.solver import _newton, _objective
 from mne_otica.solver._leaps import leap
+from mne_otica.solver.otica import unmix
 from mne_otica.solver.transport import target_correlation
 
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import ortho_group
 
 from mne_otica import OTICAConvergenceWarning, otica
-from mne_otica.solver import REFINEMENTS
+from mne_otica.solver.otica import REFINEMENTS
 
 # All that may be said of finite numbers in two dimensions, as an error or as a warning.
 ERRORS = re.compile(

@@ -6,7 +6,7 @@ import pytest
 from reviewing import simulated
 
 from mne_otica import clean_study
-from mne_otica.study._review import Review
+from mne_otica.study.review import Review
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,8 @@ import threading
 from contextlib import contextmanager
 
 from mne_otica.simulation import simulate_raw
-from mne_otica.study._components import bad_components, read_table
-from mne_otica.study._server import ReviewServer
+from mne_otica.study.components_table import bad_components, read_table
+from mne_otica.study.server import ReviewServer
 
 N_COMPONENTS = 10
 

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 
 from mne_otica import clean_study
 from mne_otica.simulation import simulate_raw
-from mne_otica.study._components import read_table
-from mne_otica.study._inputs import find_bids, group
+from mne_otica.study.components_table import read_table
+from mne_otica.study.inputs import find_bids, group
 
 mne_bids = pytest.importorskip("mne_bids")
 # mne-bids warns of much that is not the matter here: no birthday, no line frequency, ...

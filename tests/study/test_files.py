@@ -17,8 +17,8 @@ from numpy.testing import assert_array_equal
 import mne_otica
 from mne_otica import clean_raw, clean_study
 from mne_otica.simulation import simulate_raw
-from mne_otica.study import _storage as files
-from mne_otica.study._state import STAGES
+from mne_otica.study import storage as files
+from mne_otica.study.state import STAGES
 
 ODD_NAMES = ["two words_raw.fif", "Übung-日本_raw.fif", "50%&more;$HOME_raw.fif", "-o_raw.fif"]
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND

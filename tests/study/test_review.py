@@ -21,8 +21,8 @@ from reviewing import (
 
 from mne_otica import clean_study
 from mne_otica.cli import main
-from mne_otica.study._components import bad_components, cells, edited_text, read_table
-from mne_otica.study._review import Refusal, Review
+from mne_otica.study.components_table import bad_components, cells, edited_text, read_table
+from mne_otica.study.review import Refusal, Review
 
 # %% What is shown
 

@@ -23,8 +23,8 @@ from reviewing import (
 
 from mne_otica import clean_study
 from mne_otica.cli import main
-from mne_otica.study._components import cells
-from mne_otica.study._review import Review
+from mne_otica.study.components_table import cells
+from mne_otica.study.review import Review
 
 SIZE = "--window-size=1280,900"
 LONG = 20.0  # s that a browser may take for what takes it a moment

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from reviewing import everything, number, serving, version
 
-from mne_otica.study._review import Review
-from mne_otica.study._server import ReviewServer
+from mne_otica.study.review import Review
+from mne_otica.study.server import ReviewServer
 
 
 @pytest.fixture(scope="module")

@@ -18,13 +18,13 @@ from mne_otica import clean_raw, clean_study
 from mne_otica.artifacts import kinds
 from mne_otica.cli import main
 from mne_otica.simulation import simulate_raw
-from mne_otica.study import _storage as files
-from mne_otica.study._components import bad_components, read_table
-from mne_otica.study._inputs import find_files, group
-from mne_otica.study._page import page
-from mne_otica.study._rows import COLUMNS
-from mne_otica.study._state import STAGES
-from mne_otica.study._workers import memory_free, memory_needed
+from mne_otica.study import storage as files
+from mne_otica.study.components_table import bad_components, read_table
+from mne_otica.study.inputs import find_files, group
+from mne_otica.study.rows import COLUMNS
+from mne_otica.study.state import STAGES
+from mne_otica.study.summary import page
+from mne_otica.study.workers import memory_free, memory_needed
 
 STAGE_FILES = {
     "fit": "proc-icafit_ica.fif",

@@ -1,0 +1,362 @@
+"""Blinks: the figures of each component, judged alone and together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import kurtosis
+
+from mne_otica.artifacts import events as ev
+from mne_otica.artifacts.components import Components
+from mne_otica.artifacts.kinds import Feature, Kind, Removal
+from mne_otica.artifacts.maps import eye_share, frontality
+from mne_otica.artifacts.model import ACCEPT, answer, explain, probability, weigh
+from mne_otica.artifacts.rhythm import alike
+from mne_otica.artifacts.tables import BlinkCandidate, BlinkScores
+
+if TYPE_CHECKING:
+    from mne import BaseEpochs
+    from mne.io import BaseRaw
+    from mne.preprocessing import ICA
+
+_GATE = 0.5  # excess kurtosis between 1 and 10 Hz; wide: even one blink a second has 1
+TOGETHER = 0.5  # share of the large deflections that have to be at the blinks of the best
+_LOCKED = 1.5  # power of the average at the blinks over all between them: never a brain's response
+_SOME_EVENTS = 6  # that are enough to tell whether they come at even intervals
+_UPSIDE_DOWN = 0.85  # what the map of the eyes counts with the opposite sign
+
+
+def course_figures(found: ev.Evidence, duration: float) -> dict[str, float]:
+    """Return the figures of a time course by name."""
+    few = found.n_events < 3
+    expected = min(1.5, duration / 60)
+    return {
+        "height": found.height,
+        "consistency": found.consistency,
+        "width": found.width,
+        "unevenness": found.unevenness,
+        "rebound": found.rebound,
+        "onset": found.onset,
+        "shift": found.shift,
+        "rate": found.rate,
+        "events": float(found.n_events),
+        # One or two events are penalised as few already, so recurrence does not count again.
+        "recurrence": np.nan if few else (found.bursts - 1) / max(expected, 1e-9),
+        "evenness": _evenness(found.peaks),
+    }
+
+
+def _evenness(peaks: NDArray[np.float64]) -> float:
+    """Return the share of intervals that are like the one before; NaN for few events."""
+    return float(alike(np.diff(peaks)).mean()) if len(peaks) >= _SOME_EVENTS else np.nan
+
+
+def upright(correlation: float) -> float:
+    """Return the evidence from a correlation with the topography of the eyes.
+
+    A blink is positive at the front. Some recordings have inverted polarity, so negative
+    correlations are accepted, too, but count less.
+    """
+    return correlation if not correlation < 0 else -_UPSIDE_DOWN * correlation
+
+
+def figures(components: Components, k: int) -> dict[str, float]:
+    """Return the figures of one component."""
+    found, one_map = components.blinks[k], components.maps[:, k]
+    return course_figures(found, components.prepared.duration) | {
+        "amplitude": components.volts(k, found.height * found.scale),
+        "frontality": upright(frontality(one_map * found.polarity, components.expected)),
+        "eye_share": eye_share(one_map, components.fields),
+        "focality": components.focality(k),
+        "eog_correlation": float(components.eog_correlations[k]),
+    }
+
+
+def gate(components: Components, k: int) -> str:
+    """Return why a component cannot hold blinks."""
+    found = components.blinks[k]
+    passed = found.kurtosis >= _GATE and found.n_events
+    return "" if passed else "it has no sparse events"
+
+
+def events(components: Components, k: int) -> NDArray[np.int64]:
+    """Return the samples of the recording at the peak of each blink."""
+    return components.prepared.to_input(components.blinks[k].typical_peaks)
+
+
+KIND = Kind(
+    name="blink",
+    keys=("blink", "eog", "eog/blink"),
+    label=lambda figures: "eye blink",
+    removal=Removal("events"),
+    event_id=998,
+    figures=figures,
+    gate=gate,
+    events=events,
+    features={
+        # Peaks of pure noise reach 4 to 5 robust standard deviations.
+        "height": Feature(
+            ((4.5, -4), (5.5, -2), (7, 0), (10, 2), (20, 3), (50, 3.5)),
+            "its peaks are no higher than noise ({:.1f} robust SD)",
+            "high peaks ({:.0f} robust SD)",
+        ),
+        # Blinks are similar to each other; movements are not.
+        "consistency": Feature(
+            ((0.6, -3), (0.75, -1.5), (0.85, 0), (0.92, 1), (0.97, 1.5)),
+            "its events differ from each other (r = {:.2f}), as movements do",
+            "events alike (r = {:.2f})",
+        ),
+        # Between 1 and 10 Hz an impulse is 0.05 s wide, a blink 0.08 to 0.2 s,
+        # or 0.3 s if the subject is drowsy.
+        "width": Feature(
+            ((0.04, -4), (0.055, -2.5), (0.075, 0), (0.2, 0), (0.3, -0.7), (0.5, -3)),
+            "its events last {:.0f} ms at half height, a blink 80 to 400",
+            unit=1e3,
+        ),
+        # Spread of the widths relative to their median: small for blinks, large for movements
+        "unevenness": Feature(
+            ((0.2, 0), (0.4, -1.5), (0.7, -3)),
+            "its events vary in length ({:.0%}), as movements do",
+        ),
+        # Volts at the channel that sees it best: 50 to 500 uV.
+        "amplitude": Feature(
+            (
+                (8e-6, -4),
+                (20e-6, -2),
+                (40e-6, 0),
+                (2e-4, 1),
+                (6e-4, 1),
+                (1e-3, 0),
+                (3e-3, -2),
+            ),
+            "its events measure {:.0f} uV, a blink 50 to 500",
+            unit=1e6,
+        ),
+        # One sign: slow waves and jumps swing back. A high-pass at 1 Hz gives about a third.
+        "rebound": Feature(
+            ((0.25, 0), (0.45, -1.5), (0.7, -3.5), (1.2, -5)),
+            "its events swing to the other side ({:.0%}), as jumps and slow waves do",
+        ),
+        # The lid takes about 0.1 s to close; a pop takes none.
+        "onset": Feature(
+            ((0.1, -5), (0.17, -3.5), (0.25, 0), (0.75, 0), (0.9, -2)),
+            "its events start or stop too suddenly for a lid (onset {:.0%} of the width)",
+        ),
+        "rate": Feature(
+            ((45, 0), (70, -1.5), (100, -4)), "{:.0f} events a minute are too many for blinks"
+        ),
+        "events": Feature(
+            ((1, -2.5), (2, -1.5), (3, -0.5), (4, 0)), "it has too few events ({:.0f})"
+        ),
+        # Bursts of events beyond the first, over how many this length of recording should show.
+        "recurrence": Feature(
+            ((0, -4), (0.5, -1), (1, 0), (2, 0.5)),
+            "its events come in one burst and do not recur",
+            "events that recur",
+        ),
+        # Nobody blinks like a clock; a head that is shaken does, and so does a heart.
+        "evenness": Feature(
+            ((0.3, 0), (0.5, -1), (0.8, -3)),
+            "{:.0%} of its events come at even intervals, as in a movement",
+        ),
+        # Lids return to where they were; eyes that move do not.
+        "shift": Feature(
+            ((0.3, 0), (0.6, -0.5), (1, -1.5), (2, -3)),
+            "it does not return after its events, as in eye movements",
+        ),
+        # Correlation with the map of two eyes. Where no map can tell, the time course has to
+        # be clearer.
+        "frontality": Feature(
+            ((0, -4), (0.4, -2.5), (0.6, -0.5), (0.8, 1), (0.95, 2)),
+            "its map is not that of the eyes (r = {:.2f})",
+            "the map of the eyes (r = {:.2f})",
+            missing=-1.2,
+        ),
+        # Eyes that turn while the lid closes may leave little of the lid's map.
+        "eye_share": Feature(
+            ((0.4, -0.5), (0.7, 0), (0.9, 0.5), (0.97, 1)),
+            "",
+            "a map that eyes explain (r = {:.2f})",
+        ),
+        # Share of the map that is one electrode's alone; a blink reaches its neighbours.
+        "focality": Feature(
+            ((0.7, 0), (0.85, -1.5), (0.95, -4)),
+            "{:.0%} of its map is one electrode's alone, as with pops and poor contact",
+        ),
+        # Absolute correlation. A horizontal EOG knows nothing of blinks, so never against; an
+        # EOG sees frontal brain waves too, so never enough by itself.
+        "eog_correlation": Feature(
+            ((0.4, 0), (0.6, 0.5), (0.85, 1.5)),
+            "it follows the EOG only weakly (r = {:.2f})",
+            "agreement with the EOG (r = {:.2f})",
+        ),
+        # Share of the large deflections that are at the blinks of another component, beyond
+        # chance: what else happens when the lid closes, and never otherwise?
+        "coincidence": Feature(
+            ((0.5, 0), (0.75, 2), (0.95, 4)),
+            "",
+            "its large deflections at the blinks of the best ({:.0%} beyond chance)",
+        ),
+    },
+)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How to decide."""
+
+    max_components: int = 2
+    threshold: float = ACCEPT
+
+
+def by_evidence(components: Components, rule: Rule) -> BlinkScores:
+    """Judge each component by all the evidence, and then those together that blink together."""
+    rows = _judge_each(components, rule.threshold)
+    rows = _keep_together(rows, components, rule)
+    values = np.zeros(len(components.blinks))
+    for row in rows:
+        values[row.component] = row.score
+    decisions = {row.decision for row in rows}
+    verdict = "blink" if "blink" in decisions else "none present"
+    if verdict != "blink" and "unsure" in decisions:
+        verdict = "unsure"
+    return BlinkScores(verdict, values, tuple(rows), components.geometry, "blink")
+
+
+def by_kurtosis(components: Components, ica: ICA, inst: BaseRaw | BaseEpochs) -> BlinkScores:
+    """Return the table of the paper's rule: the highest kurtosis, at the full rate."""
+    values = _kurtosis(ica, inst)
+    rows = []
+    for k in np.argsort(-values):
+        row = _row(int(k), components.blinks[k], figures(components, k))
+        highest = k == np.argmax(values)
+        rows.append(
+            replace(
+                row,
+                kurtosis=float(values[k]),
+                score=float(values[k]),
+                decision="blink" if highest else "no",
+                reason="has the highest kurtosis" if highest else "its kurtosis is not the highest",
+            )
+        )
+    return BlinkScores("blink", values, tuple(rows), components.geometry, "max_kurtosis")
+
+
+def _kurtosis(ica: ICA, inst: BaseRaw | BaseEpochs) -> NDArray[np.float64]:
+    """Return the excess kurtosis of each component, in the samples that are finite."""
+    sources = ica.get_sources(inst).get_data()
+    if sources.ndim == 3:
+        sources = np.concatenate(list(sources), axis=1)
+    values = [kurtosis(row[np.isfinite(row)]) for row in sources]
+    return np.nan_to_num(values)  # a constant has none
+
+
+def _judge_each(components: Components, threshold: float) -> list[BlinkCandidate]:
+    """Judge each component that passes the gate by itself, best first."""
+    rows = []
+    for k, one in enumerate(components.blinks):
+        if not gate(components, k):
+            known = figures(components, k)
+            rows.append(_judged(_row(k, one, known), known, threshold))
+    return sorted(rows, key=_rank)
+
+
+def _row(component: int, found: ev.Evidence, known: dict[str, float]) -> BlinkCandidate:
+    """Return the row of a component that is not judged yet."""
+    return BlinkCandidate(
+        component=component,
+        kurtosis=found.kurtosis,
+        events=found.n_events,
+        polarity=found.polarity,
+        score=0.0,
+        decision="no",
+        reason="",
+        **{
+            name: float(known[name])
+            for name in (
+                "rate width height amplitude consistency rebound frontality focality "
+                "eog_correlation"
+            ).split()
+        },
+    )
+
+
+def _judged(row: BlinkCandidate, known: dict[str, float], threshold: float) -> BlinkCandidate:
+    """Return the row with the score, the decision and the reason that figures come to."""
+    points = weigh(KIND.name, known)
+    score = probability(points)
+    decision = {"yes": "blink"}.get(said := answer(score, threshold), said)
+    reason = explain(KIND.name, KIND.features, known, points, decision == "blink")
+    return replace(row, score=score, decision=decision, reason=reason, figures=known)
+
+
+def _rank(row: BlinkCandidate) -> tuple[int, float]:
+    """Order the candidates: blinks before others, by evidence and by how much they hold."""
+    if row.decision != "blink":
+        return 1, -row.score
+    size = row.amplitude if np.isfinite(row.amplitude) else row.height
+    odds = row.score / max(1 - row.score, 1e-6)
+    return 0, -odds * row.events * size
+
+
+def _keep_together(
+    rows: list[BlinkCandidate], components: Components, rule: Rule
+) -> list[BlinkCandidate]:
+    """Keep the best component, and further ones only where they blink along with it.
+
+    The eyes turn while the lid is closed, and a fit may split what the lid does. Either gives
+    components whose course is not that of a lid, but which are large when it closes and at
+    no other time, with a map of the eyes.
+    """
+    if not rows or rows[0].decision != "blink":
+        return rows
+    first, *others = rows
+    blinks = np.round(components.blinks[first.component].peaks).astype(int)
+    for k, row in enumerate(others):
+        known = along(components, row.component, blinks)
+        if row.decision == "blink" and not _together(components, first.component, row.component):
+            reason = f"its events are not at the blinks of ICA{first.component:03d}"
+            others[k] = replace(row, decision="no", reason=reason)
+        elif known["coincidence"] >= TOGETHER:
+            others[k] = max(row, _judged(row, known, rule.threshold), key=lambda r: r.score)
+            if others[k].decision != "blink":
+                others[k] = _locked(others[k], components, blinks, rule)
+    others.sort(key=_rank)
+    for k, row in enumerate(others):
+        if row.decision == "blink" and k + 2 > rule.max_components:
+            reason = f"max_components ({rule.max_components}) is reached"
+            others[k] = replace(row, decision="no", reason=reason)
+    return [first, *others]
+
+
+def _together(components: Components, one: int, other: int) -> bool:
+    """Tell whether two components blink together, though one of them may lack some blinks."""
+    peaks = {k: np.round(components.blinks[k].peaks).astype(int) for k in (one, other)}
+    found = [along(components, a, peaks[b])["coincidence"] for a, b in ((one, other), (other, one))]
+    return max(found) >= TOGETHER
+
+
+def _locked(
+    row: BlinkCandidate, components: Components, blinks: NDArray[np.intp], rule: Rule
+) -> BlinkCandidate:
+    """Accept a component that is active almost only at the blinks of another one.
+
+    Small eye rotations are visible in the average over blinks, but not at single blinks.
+    """
+    share = ev.locked(components.prepared, row.component, blinks)
+    if share < _LOCKED:
+        return row
+    reason = f"has {share:.1f} times the power at the blinks of the best, on average, as between"
+    return replace(row, score=max(row.score, rule.threshold), decision="blink", reason=reason)
+
+
+def along(components: Components, k: int, blinks: NDArray[np.intp]) -> dict[str, float]:
+    """Return the figures of a component at the blinks of another one."""
+    own = np.round(components.blinks[k].peaks).astype(int)
+    return ev.along(components.prepared, k, own, blinks) | {
+        "frontality": eye_share(components.maps[:, k], components.fields),
+        "focality": components.focality(k),
+    }

@@ -1,0 +1,206 @@
+"""Components, or channels, with all the evidence about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mne_otica.artifacts import events as ev
+from mne_otica.artifacts import maps as _maps
+from mne_otica.artifacts import rhythm as _rhythm
+from mne_otica.artifacts import steps as _steps
+from mne_otica.artifacts.eyes import eye_fields, eye_map, has_front, places
+from mne_otica.ica import maps_in_volts
+from mne_otica.signals.low_rate import LARGE, Prepared, Signals
+from mne_otica.signals.spectra import high_levels, spectral_figures, usable_top
+
+if TYPE_CHECKING:
+    from mne import Info
+    from mne.preprocessing import ICA
+
+SENSORS = ("eog", "ecg", "emg")  # types of channels that see an artifact directly
+
+
+@dataclass(frozen=True)
+class Components:
+    """Signals, maps, and the channels that may prove what they hold."""
+
+    signals: Signals
+    channels: Signals  # the EEG channels behind them
+    maps: NDArray[np.float64]  # over EEG channels, in volts; none where channels are looked at
+    expected: NDArray[np.float64]  # the map of a blink; NaN where it is not known
+    fields: NDArray[np.float64]  # the maps of eyes that turn, likewise
+    places: NDArray[np.float64]  # of the EEG channels on a sphere, likewise
+    geometry: str
+    sensors: Mapping[str, Signals]  # EOG, ECG and EMG channels, none of which has to be there
+
+    @classmethod
+    def of(
+        cls, ica: ICA, info: Info, channels: Signals, sensors: Mapping[str, Sequence[str]]
+    ) -> Components:
+        """Unmix channels that were read, those of the sensors among them."""
+        is_eeg = np.array(ica.get_channel_types()) == "eeg"
+        names = list(np.array(ica.ch_names)[is_eeg])
+        expected, geometry = eye_map(info, names)
+        if not has_front(expected):
+            # Where no electrode is near the eyes, a map cannot speak for or against them.
+            expected = np.full(len(names), np.nan)
+        fields = np.where(np.isnan(expected)[:, np.newaxis], np.nan, eye_fields(info, names))
+        return cls(
+            channels.components(ica),
+            channels.pick(names),
+            maps_in_volts(ica)[is_eeg],
+            expected,
+            fields,
+            places(info, names),
+            geometry,
+            {sensor: channels.pick(some) for sensor, some in sensors.items() if len(some)},
+        )
+
+    @classmethod
+    def of_channels(cls, channels: Signals, names: Sequence[str]) -> Components:
+        """Look at channels themselves, whose maps say nothing."""
+        some = channels.pick(names)
+        nowhere = np.zeros((0, 3))
+        maps = np.zeros((0, len(some.names)))
+        return cls(some, some, maps, np.zeros(0), nowhere, nowhere, "none", {})
+
+    def __len__(self) -> int:
+        return len(self.signals.names)
+
+    @property
+    def prepared(self) -> Prepared:
+        """The signals at the low rate."""
+        return self.signals.prepared
+
+    @cached_property
+    def blinks(self) -> list[ev.Evidence]:
+        """The large deflections of each, those that most of them have in common."""
+        prepared, found = self.prepared, []
+        for k in range(len(self)):
+            one = ev.evidence(prepared, k)
+            if one.n_events > 4:
+                # Across components a blink looks like the other blinks; the odd drift or movement
+                # that this component picked up as well does not, and says nothing of blinks.
+                same = _maps.same_map(_maps.event_maps(prepared, one.peaks), prepared.noise)
+                if 0.6 <= same.mean() < 1:
+                    peaks = np.round(one.peaks[same]).astype(int)
+                    one = ev.describe(prepared, k, peaks, one.polarity)
+            found.append(one)
+        return found
+
+    @cached_property
+    def beats(self) -> list[_rhythm.Rhythm]:
+        """The events of each that recur as a heart does."""
+        return _rhythm.rhythms(self.prepared)
+
+    @cached_property
+    def steps(self) -> list[_steps.Steps]:
+        """The steps of each."""
+        return _steps.steps(self.prepared)
+
+    @cached_property
+    def spectra(self) -> dict[str, NDArray[np.float64]]:
+        """Figures of the spectrum of each."""
+        top = usable_top(self.channels.spectra)
+        figures = spectral_figures(self.signals.spectra, top)
+        floor = _quantile(spectral_figures(self.channels.spectra, top)["density"], 0.25)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            volts = figures["density"] * self.reach**2
+            # How far the component rises above what the quieter channels hold there.
+            figures["excess"] = np.log10(volts / floor)
+            figures["loud_excess"] = np.log10(figures["loud_density"] * self.reach**2 / floor)
+            # How far it rises, when it is loud, above what it is at other times.
+            figures["burst"] = np.log10(figures["loud_density"] / figures["density"])
+            figures["hum_alone"] = figures["hum"] - _quantile(figures["hum"], 0.5)
+        return figures
+
+    @cached_property
+    def reach(self) -> NDArray[np.float64]:
+        """Volts of one unit of each component, at the channel that sees it best."""
+        if not len(self.maps):
+            return np.ones(len(self))
+        if len(self.maps) == 1:
+            return np.abs(self.maps[0])
+        return np.ptp(self.maps, axis=0)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.float64]:
+        """The deviation of each in volts over that of the median channel."""
+        typical = np.median(self.channels.prepared.deviations)
+        return self.prepared.deviations * self.reach / max(typical, np.finfo(float).tiny)
+
+    @cached_property
+    def drifts(self) -> NDArray[np.float64]:
+        """The decimal logarithm of the deviation of each, over that above 1 Hz."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log10(self.prepared.deviations / self.prepared.moments.deviation)
+
+    def volts(self, component: int, size: float) -> float:
+        """Return a size of a component in volts; NaN where the data cannot be in volts."""
+        return size * self.reach[component] if self.signals.plausible_volts else np.nan
+
+    def focality(self, component: int) -> float:
+        """Return the share of the map that is one channel's alone."""
+        one_map = self.maps[:, component]
+        return float(_maps.focality(one_map)) if len(one_map) >= 4 else np.nan
+
+    @cached_property
+    def large_focality(self) -> NDArray[np.float64]:
+        """The share of the large deflections of each that is one channel's alone."""
+        if len(self.maps) < 4:
+            return np.full(len(self), np.nan)
+        prepared = self.prepared
+        large = np.abs(prepared.band) > LARGE * prepared.background[:, np.newaxis]
+        large &= prepared.good
+        channels = self.channels.prepared.band
+        return _maps.focality(_maps.large_maps(prepared.band, channels, large))
+
+    @cached_property
+    def eog_correlations(self) -> NDArray[np.float64]:
+        """The largest absolute correlation of each with an EOG channel; NaN without one."""
+        if "eog" not in self.sensors:
+            return np.full(len(self), np.nan)
+        ours, theirs = (
+            one.outside_bad(one.band) for one in (self.prepared, self.sensors["eog"].prepared)
+        )
+        return np.abs(_maps.correlations(ours, theirs)).max(axis=1)
+
+    @cached_property
+    def emg_correlations(self) -> NDArray[np.float64]:
+        """The largest correlation of the power above 20 Hz with an EMG channel's."""
+        if "emg" not in self.sensors or len(self.signals.spectra.starts) < 5:
+            return np.full(len(self), np.nan)
+        ours, theirs = (high_levels(one.spectra) for one in (self.signals, self.sensors["emg"]))
+        return _maps.correlations(ours, theirs).max(axis=1)
+
+    @cached_property
+    def locking(self) -> NDArray[np.float64]:
+        """How much each is locked to the heart, relative to chance; NaN if no heart is known.
+
+        The beats are those of an ECG channel, or else of the component that is most like a heart;
+        for that component itself it is NaN.
+        """
+        if "ecg" in self.sensors:
+            beats = max(_rhythm.rhythms(self.sensors["ecg"].prepared), key=lambda one: one.z)
+            own = None
+        else:
+            own = int(np.argmax([one.z for one in self.beats]))
+            beats = self.beats[own]
+        if beats.z < _rhythm.CERTAIN:
+            return np.full(len(self), np.nan)
+        locked = _rhythm.locking(self.prepared, beats.peaks)
+        if own is not None:
+            locked[own] = np.nan
+        return locked
+
+
+def _quantile(values: NDArray[np.float64], share: float) -> float:
+    """Return a quantile of the values that are known; NaN where none is."""
+    known = values[np.isfinite(values)]
+    return float(np.quantile(known, share)) if len(known) else np.nan

@@ -1,0 +1,303 @@
+"""Large deflections of a signal, and what they have in common. Arrays only.
+
+A blink is a lid sliding over the cornea: one smooth deflection of one sign, about 0.1 to
+0.4 s long, much the same every time, a few to a few tens of times a minute.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import uniform_filter1d
+from scipy.signal import find_peaks, peak_widths
+
+from mne_otica.signals.low_rate import LARGE, Prepared, near, robust_scale, windows_around
+
+REFRACTORY = 0.25  # s; eyes that flutter faster count once, at the higher peak
+_NOISE = 8.0  # robust standard deviations; the highest peaks of a restless signal
+_SHARE = 0.3  # of the typical height: smaller peaks are another kind of event
+_FEWEST_PER_MINUTE = 2  # blinks of someone who hardly blinks
+_AFTERWARDS = (0.35, 0.55)  # s; a lid is back by then, and the skin has not drifted far
+_BY_CHANCE = 6.0  # over the number of blinks: the largest share that chance makes of noise
+_TOGETHER = 0.4  # s on either side of a blink in which the eyes turn and come back
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the time course of one signal says about blinks.
+
+    ``peaks`` are fractional samples of the prepared signal, ``typical_peaks`` those whose
+    shape is that of the median event; times are in seconds.
+    ``scale`` is the robust standard deviation of the signal between 1 and 10 Hz, away from
+    its large deflections.
+    ``unevenness`` is the robust standard deviation of the widths over their median.
+    ``height`` is the median over events in robust standard deviations, ``consistency``
+    the median correlation of each event with the median event, ``rebound`` the largest
+    deflection of the other sign around the median event and ``onset`` the share of its
+    width before the peak, ``shift`` the median change of the level across an event over its
+    height. ``bursts`` is the effective number of bursts of events, about
+    five seconds long. Figures that the events are too few for are NaN.
+    """
+
+    peaks: NDArray[np.float64]
+    typical_peaks: NDArray[np.float64]
+    polarity: int
+    scale: float
+    kurtosis: float
+    rate: float
+    height: float
+    width: float
+    unevenness: float
+    consistency: float
+    rebound: float
+    onset: float
+    shift: float
+    bursts: float
+
+    @property
+    def n_events(self) -> int:
+        """The number of events."""
+        return len(self.peaks)
+
+
+def evidence(prepared: Prepared, index: int) -> Evidence:
+    """Gather the evidence for one signal, in whichever polarity has the larger events."""
+    band, scale = prepared.band[index], prepared.background[index]
+    if not scale > 0:
+        return describe(prepared, index, np.array([], dtype=int), 1)
+    found = [_find_events(sign * band / scale, prepared) for sign in (1, -1)]
+    # The rebound of every blink mirrors it after a high-pass, but lower.
+    few = min(len(peaks) for peaks in found) or max(len(peaks) for peaks in found)
+    strength = [np.median(np.sort([0.0, *np.abs(band[peaks])])[-few:]) for peaks in found]
+    polarity = 1 if strength[0] >= strength[1] else -1
+    return describe(prepared, index, found[0 if polarity == 1 else 1], polarity)
+
+
+def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: int) -> Evidence:
+    """Describe the given events of one signal; peaks are whole samples."""
+    band, slow = polarity * prepared.band[index], polarity * prepared.slow[index]
+    sfreq, scale = prepared.sfreq, prepared.background[index]
+    excess = float(prepared.moments.kurtosis[index]) if scale > 0 else 0.0
+    if not len(peaks):
+        none = np.array([])
+        return Evidence(none, none, polarity, scale, excess, 0.0, 0.0, *[np.nan] * 6, 0.0)
+    # A window of 1.5 s: the foot of a blink is looked for near it, not across the file.
+    widths = peak_widths(band, peaks, rel_height=0.5, wlen=int(1.5 * sfreq))[0] / sfreq
+    width = float(np.median(widths))
+    rebound, onset = _shape(windows_around(slow, peaks, 1.2, sfreq), sfreq)
+    refined = _refine(band, peaks)
+    return Evidence(
+        peaks=refined,
+        typical_peaks=refined[_alike(band, peaks, widths, sfreq)],
+        polarity=polarity,
+        scale=scale,
+        kurtosis=excess,
+        rate=60 * len(peaks) / max(prepared.duration, 1e-9),
+        height=float(np.median(band[peaks]) / scale),
+        width=width,
+        unevenness=_unevenness(widths),
+        # As far as the event itself reaches: eyes that flutter blink again after 0.2 s.
+        consistency=_consistency(
+            windows_around(band, peaks, np.clip(1.6 * width, 0.12, 0.25), sfreq)
+        ),
+        rebound=rebound,
+        onset=onset,
+        shift=_shift(windows_around(slow, peaks, _AFTERWARDS[1], sfreq), sfreq),
+        bursts=_bursts(peaks / sfreq),
+    )
+
+
+def _typical(heights: NDArray[np.float64], prepared: Prepared) -> float:
+    """Return the typical height of the largest kind of events that is not rare.
+
+    It is the median of the highest ones: at least as many as in someone who hardly blinks, and at
+    least a third of those above the noise, so that a single artifact with many peaks does not
+    determine it.
+    """
+    if not len(heights):
+        return 0.0
+    few = max(
+        5, int(prepared.duration / 60 * _FEWEST_PER_MINUTE), int((heights >= _NOISE).sum() / 3)
+    )
+    return float(np.median(np.sort(heights)[-few:]))
+
+
+def _find_events(z: NDArray[np.float64], prepared: Prepared) -> NDArray[np.intp]:
+    """Return the samples of the large deflections of a scaled signal."""
+    distance = max(1, int(REFRACTORY * prepared.sfreq))
+    peaks, _ = find_peaks(z, height=LARGE, distance=distance)
+    peaks = peaks[prepared.good[peaks]]
+    least = max(
+        _SHARE * _typical(z[peaks], prepared), _above_noise(z[peaks], peaks / prepared.sfreq)
+    )
+    return peaks[z[peaks] >= least]
+
+
+def _above_noise(heights: NDArray[np.float64], times: NDArray[np.float64]) -> float:
+    """Return the height above the widest gap, if one parts few events from the rest.
+
+    The rest has to be as low as noise, or else the gap wide and the events spread in time, as
+    the peaks of a single large artifact stand out, too.
+    """
+    order = np.argsort(heights)
+    heights, times = heights[order], times[order]
+    jumps = heights[1:] / heights[:-1]
+    for k in np.argsort(-jumps):
+        low = heights[k] < _NOISE and jumps[k] >= 1.5
+        if low or (jumps[k] >= 2.5 and _bursts(np.sort(times[k + 1 :])) >= 2.5):
+            return heights[k + 1]
+        if jumps[k] < 1.5:
+            break
+    return 0.0
+
+
+def _unevenness(widths: NDArray[np.float64]) -> float:
+    return float(robust_scale(widths) / np.median(widths)) if len(widths) > 4 else np.nan
+
+
+def _bursts(times: NDArray[np.float64], gap: float = 5.0) -> float:
+    """Return the inverse of the chance that two events are close in time.
+
+    One for a single burst; for events all over a recording, how often the gap fits into it.
+    """
+    near = np.searchsorted(times, times + gap) - np.searchsorted(times, times - gap)
+    return float(len(times) / near.mean())
+
+
+def _consistency(windows: NDArray[np.float64]) -> float:
+    """Return the median correlation of each event with the median of the others."""
+    if len(windows) < 2:
+        return np.nan
+    windows = windows - windows.mean(axis=1, keepdims=True)
+    if len(windows) > 20:  # each weighs little, and the median of all will do
+        medians = np.median(windows, axis=0)
+    else:
+        medians = np.array(
+            [np.median(np.delete(windows, k, axis=0), axis=0) for k in range(len(windows))]
+        )
+    return float(np.median(correlation(windows, medians)))
+
+
+def correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the correlation of signals along the last axis, 0 where one of them is constant."""
+    a, b = (x - x.mean(axis=-1, keepdims=True) for x in (a, b))
+    norm = np.sqrt(np.sum(a * a, axis=-1) * np.sum(b * b, axis=-1))
+    products = np.sum(a * b, axis=-1)
+    return np.divide(products, norm, out=np.zeros_like(products), where=norm > 0)
+
+
+def _shape(windows: NDArray[np.float64], sfreq: float) -> tuple[float, float]:
+    """Return rebound and onset of the median event of a signal that keeps its slow part."""
+    if not len(windows):
+        return np.nan, np.nan
+    n = windows.shape[1] // 2
+    edge = max(1, n // 3)
+    # Each event stands on a baseline of its own, a line from before it to after it.
+    before, after = (np.median(w, axis=1) for w in (windows[:, :edge], windows[:, -edge:]))
+    line = np.linspace(0, 1, windows.shape[1])
+    windows = windows - before[:, np.newaxis] - np.outer(after - before, line)
+    event = np.median(windows, axis=0)
+    near = int(0.05 * sfreq) + 1
+    top = n - near + int(np.argmax(event[n - near : n + near + 1]))
+    peak = event[top]
+    if not peak > 0:
+        return 1.0, np.nan
+    below = event < peak / 2
+    left = top - np.flatnonzero(below[:top])[-1] if below[:top].any() else top
+    right = np.flatnonzero(below[top:])[0] if below[top:].any() else event.size - top
+    around = event[edge:-edge]
+    return float(max(0.0, -around.min() / peak)), float(left / (left + right))
+
+
+def _shift(windows: NDArray[np.float64], sfreq: float) -> float:
+    """Return the median change of the level across an event, over the height of the median one."""
+    if not len(windows):
+        return np.nan
+    edge = int((_AFTERWARDS[1] - _AFTERWARDS[0]) * sfreq)
+    before, after = (np.median(w, axis=1) for w in (windows[:, :edge], windows[:, -edge:]))
+    height = np.median(windows[:, windows.shape[1] // 2] - (before + after) / 2)
+    return float(np.median(np.abs(after - before)) / height) if height > 0 else np.nan
+
+
+def _refine(x: NDArray[np.float64], peaks: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Move peaks to the top of a parabola through them and their neighbours."""
+    inner = np.clip(peaks, 1, x.size - 2)
+    a, b, c = x[inner - 1], x[inner], x[inner + 1]
+    curve = a - 2 * b + c
+    shift = np.divide(a - c, 2 * curve, out=np.zeros_like(curve), where=curve < 0)
+    return inner + np.clip(shift, -0.5, 0.5)
+
+
+def _alike(
+    x: NDArray[np.float64],
+    peaks: NDArray[np.intp],
+    widths: NDArray[np.float64],
+    sfreq: float,
+    least: float = 0.35,
+) -> NDArray[np.bool_]:
+    """Tell which events have shape and width of the median event; all, if there are few.
+
+    The bound is low, so that a blink on top of another artifact still counts as one.
+    """
+    n = int(round(0.2 * sfreq))
+    # At the edges of the recording a window repeats its last sample.
+    windows = x[np.clip(peaks[:, np.newaxis] + np.arange(-n, n + 1), 0, x.size - 1)]
+    if len(windows) < 3:
+        return np.ones(len(windows), bool)
+    median = np.median(windows, axis=0)
+    ratio = widths / np.median(widths)
+    return (correlation(windows, median) >= least) & (ratio > 0.5) & (ratio < 2)
+
+
+def along(
+    prepared: Prepared, index: int, events: NDArray[np.intp], blinks: NDArray[np.intp]
+) -> dict[str, float]:
+    """Return what a signal does at the blinks of another one.
+
+    Height and consistency as in `Evidence`, of whatever is there at the blinks, and the
+    coincidence: the share that is there, beyond chance, of its events and of all the time
+    that it is large, whichever is less.
+    """
+    band, good, sfreq = prepared.band[index], prepared.good, prepared.sfreq
+    scale = prepared.background[index]
+    windows = windows_around(band, blinks, _TOGETHER, sfreq)
+    if not scale > 0 or len(windows) < 3:
+        return dict(height=0.0, consistency=np.nan, coincidence=0.0)
+    at_blinks = _near(blinks, prepared)
+    large = good & (np.abs(band) > LARGE * scale)
+    chance = at_blinks[good].mean()
+    share = min(at_blinks[samples].mean() if samples.any() else 0.0 for samples in (events, large))
+    return dict(
+        height=float(np.abs(np.median(windows, axis=0)).max() / scale),
+        consistency=_consistency(windows),
+        coincidence=float((share - chance) / max(1 - chance, 0.1)),
+    )
+
+
+def locked(prepared: Prepared, index: int, blinks: NDArray[np.intp]) -> float:
+    """Return how far a signal is locked to the blinks of another one.
+
+    The power of its median course at the blinks over that of all it does between them; 0 where
+    so few blinks make as much by chance.
+    """
+    band = prepared.band[index]
+    windows = windows_around(band, blinks, _TOGETHER, prepared.sfreq)
+    if len(windows) < 3:
+        return 0.0
+    length = windows.shape[1]
+    free = ~near(~prepared.good | _near(blinks, prepared), length // 2)
+    # Nor where the recording begins or ends.
+    free[: length // 2] = free[len(free) - length // 2 :] = False
+    between = uniform_filter1d(band**2, length)[free]
+    power = np.median(between) if between.size else np.inf
+    share = np.mean(np.median(windows, axis=0) ** 2) / max(power, np.finfo(float).tiny)
+    return float(share) if share >= _BY_CHANCE / len(windows) else 0.0
+
+
+def _near(blinks: NDArray[np.intp], prepared: Prepared) -> NDArray[np.bool_]:
+    """Return which samples are near blinks."""
+    at = np.zeros(prepared.good.size, bool)
+    at[blinks] = True
+    return near(at, int(_TOGETHER * prepared.sfreq))

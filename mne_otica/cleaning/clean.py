@@ -1,0 +1,421 @@
+"""Remove artifacts from a recording, and measure benefit and harm."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import mne
+import numpy as np
+from mne.utils import logger, verbose
+from numpy.typing import NDArray
+
+from mne_otica import __version__
+from mne_otica.artifacts import kinds
+from mne_otica.cleaning.decide import (
+    DEFAULT,
+    PLURALS,
+    Decision,
+    Found,
+    check_artifacts,
+    component_names,
+    find,
+)
+from mne_otica.cleaning.result import Cleaned, KindResult
+from mne_otica.cleaning.taken import Part, Taken, take_out
+from mne_otica.evaluation import evaluate as evaluation
+from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT, maps_in_volts
+from mne_otica.removal.remove import REMOVALS, sham_events, sham_part
+from mne_otica.signals.recording import band_pass, filtered_copy, quiet
+from mne_otica.signals.windows import Pair
+from mne_otica.trust.stability import stability as find_stability
+from mne_otica.utils.checks import (
+    RandomState,
+    _check_option,
+    _validate_flag,
+    _validate_number,
+    _validate_type,
+)
+
+if TYPE_CHECKING:
+    from mne import BaseEpochs
+    from mne.io import BaseRaw
+
+__all__ = [
+    "Cleaned",
+    "Decision",
+    "Found",
+    "KindResult",
+    "Taken",
+    "clean_raw",
+    "component_names",
+    "find",
+    "take_out",
+]
+
+_FEWEST_COMPONENTS = 4
+# Beats and steps follow each other closely, so small margins are used for the harm.
+_FREQUENT = dict(limits=(-0.1, 0.1), margins=(0.0,))
+_BESIDE = 0.1  # s before and after a step, at which its sign is read
+
+
+@verbose
+def clean_raw(
+    raw: BaseRaw,
+    *,
+    artifacts: str | Sequence[str] = DEFAULT,
+    removal: str = "events",
+    n_components: int | float | None = None,
+    l_freq: float | None = 1.0,
+    h_freq: float | None = 40.0,
+    random_state: RandomState = 0,
+    max_components: int = 2,
+    reject_by_annotation: bool = True,
+    stability: bool = False,
+    verbose: bool | str | int | None = None,
+) -> Cleaned:
+    """Remove blinks and other artifacts; no EOG or ECG channel is needed.
+
+    An ICA is fitted on a filtered copy of the EEG channels, and the components that hold
+    artifacts are found. In a copy of the unfiltered recording, only the part of these
+    components that belongs to the artifacts is removed. If no artifact is found, or the
+    evidence is not sufficient, this copy is returned unchanged.
+
+    Parameters
+    ----------
+    raw : instance of Raw
+        The recording. It is not changed.
+    artifacts : str | sequence of str
+        The kinds of artifacts to remove: ``"blink"``, ``"eye movement"``, ``"heartbeat"``,
+        ``"muscle"`` and ``"electrode"``, or ``"all"`` of them. The default is blinks;
+        :doc:`/artifacts` explains why, and how well the others are removed. All kinds are
+        searched for, also those not removed; see ``cleaned.artifacts``.
+    removal : "events" | "component"
+        ``"events"`` removes only the artifacts, see :func:`mne_otica.remove_artifacts`;
+        ``"component"`` removes whole components, as :meth:`mne.preprocessing.ICA.apply`
+        does.
+    n_components : int | float | None
+        The number of components, or the share of the variance they explain, as for
+        :class:`mne.preprocessing.ICA`. None uses the rank of the data, or fewer if the recording
+        is too short for that many.
+    l_freq, h_freq : float | None
+        The band of the copy that the ICA is fitted on, in Hz; None leaves that side open. The
+        recording that is cleaned keeps its own band.
+    random_state : int | instance of RandomState | instance of Generator | None
+        The seed. The default is fixed, so that the same call gives the same result.
+    max_components : int
+        The maximum number of blink components. The other kinds have no limit.
+    reject_by_annotation : bool
+        Whether to leave spans annotated as bad out of the fit, the search and the
+        evaluation. Artifacts in these spans are not removed, unless whole components are.
+    stability : bool
+        Whether to refit the ICA on resampled data to see which components are
+        reproducible, see :func:`mne_otica.stability`.
+    %(verbose)s
+
+    Returns
+    -------
+    cleaned : instance of Cleaned
+        The cleaned recording (``cleaned.raw``) with the ICA, the times of the artifacts, the
+        evidence, and for each kind what was removed, the benefit and the harm
+        (``cleaned.kinds``). ``cleaned.status`` is ``"ok"`` if anything was removed,
+        ``"unsure"`` if nothing was removed because the evidence was not sufficient, and
+        ``"no-blink"`` if no artifact was found. ``cleaned.verdict`` is a summary in one line;
+        ``cleaned.plot()``, ``cleaned.report()`` and ``cleaned.save(folder)`` plot, report and
+        save the result.
+
+    See Also
+    --------
+    clean_epochs : The same for epochs.
+    find_bads_blink : Only find the components, of any fitted MNE ICA.
+    remove_artifacts : Only remove the artifacts, with any fitted MNE ICA.
+    rms_reduction : The benefit of any cleaning.
+    preservation : The harm of any cleaning.
+
+    Notes
+    -----
+    The EEG channels that are not marked bad are cleaned. All other channels and all annotations
+    are kept, and no samples are dropped. EEG must be in volts. Electrode positions, 10-20 names
+    and EOG channels are used as evidence if available, but none of them is required.
+
+    A component counts as an artifact if its probability is at least 0.9. It is better to mark
+    bad electrodes as bad and interpolate them, so ``"electrode"`` is not in the default. To study
+    heartbeat-evoked potentials, leave ``"heartbeat"`` out.
+
+    Benefit and harm are measured between ``l_freq`` and ``h_freq``: the benefit in windows of
+    250 ms on either side of each event, the harm in all samples away from these windows.
+    Blink times come from EOG or frontal channels if there are any. The component that is removed
+    would give too favourable a result.
+
+    Trustworthy components need about 20 samples per squared number of components; with
+    ``n_components=None`` fewer components are fitted to a short recording.
+
+    Examples
+    --------
+    >>> import mne_otica
+    >>> raw = mne_otica.datasets.sample(verbose="error")
+    >>> result = mne_otica.clean_raw(raw, verbose="error")
+    >>> result.status, len(result.events)
+    ('ok', 4)
+    """
+    if isinstance(raw, mne.BaseEpochs):
+        raise TypeError("raw must be an instance of Raw, got Epochs; use clean_epochs(epochs).")
+    _validate_type(raw, mne.io.BaseRaw, "raw", "Raw")
+    artifacts = check_artifacts(artifacts)
+    _check_option("removal", removal, REMOVALS)
+    _validate_flag(reject_by_annotation, "reject_by_annotation")
+    _validate_flag(stability, "stability")
+    _validate_type(max_components, "int-like", "max_components")
+    _validate_number(max_components, "max_components", at_least=1)
+    cleaned = raw.copy().load_data(verbose="error")  # the only time that a file is read
+    filtered = filtered_copy(cleaned, l_freq, h_freq)
+    ica = fit_ica(filtered, n_components, random_state, reject_by_annotation)
+    found = find(cleaned, ica, artifacts, max_components, reject_by_annotation)
+    settings = settings_of(
+        ica,
+        raw,
+        artifacts=list(artifacts),
+        removal=removal,
+        n_components=n_components,
+        l_freq=l_freq,
+        h_freq=h_freq,
+        random_state=random_state,
+        max_components=max_components,
+        reject_by_annotation=reject_by_annotation,
+    )
+    taken = take_out(cleaned, ica, found.decisions, settings)
+    result = conclude(cleaned, filtered, ica, found, taken, settings)
+    if not stability:
+        return result
+    return replace(result, stability=find_stability(ica, filtered, random_state=random_state))
+
+
+def settings_of(ica: ICA, raw: BaseRaw, **parameters: Any) -> dict[str, Any]:
+    """Return the parameters of a call, with the values used for the automatic ones."""
+    return parameters | {
+        "random_state": _seed(parameters["random_state"]),
+        "n_components_used": int(ica.n_components_),
+        "converged": ica.converged_,
+        "seconds": raw.n_times / raw.info["sfreq"],
+        "seconds_fitted": ica.n_samples_ / raw.info["sfreq"],
+    }
+
+
+def fit_ica(
+    filtered: BaseRaw | BaseEpochs,
+    n_components: int | float | None,
+    random_state: RandomState,
+    reject: bool,
+) -> ICA:
+    """Fit on a filtered copy."""
+    # Blinks are rare and large. The transport contrast weighs them by their amplitude, whereas the
+    # score functions of the refinement mostly see the samples between them.
+    options = dict(random_state=random_state, fit_params=dict(refine=False))
+    with quiet():
+        ica = ICA(n_components=n_components, **options)
+        if n_components is None:
+            ica.n_components_for = _affordable
+        ica.fit(filtered, reject_by_annotation=reject)
+    logger.info(
+        f"Fit: {ica.n_components_} components in {ica.n_iter_} iterations on {ica.n_samples_} "
+        f"samples, {ica.n_samples_ / ica.n_components_**2:.0f} per squared number of components "
+        f"(at least {SAMPLES_PER_SQUARED_COMPONENT} are recommended)."
+    )
+    return ica
+
+
+def _affordable(rank: int, n_samples: int) -> int:
+    """Return the rank, or fewer components if the recording is too short for that many."""
+    enough = int(np.sqrt(n_samples / SAMPLES_PER_SQUARED_COMPONENT))
+    return min(rank, max(enough, _FEWEST_COMPONENTS))
+
+
+def conclude(
+    cleaned: BaseRaw,
+    filtered: BaseRaw,
+    ica: ICA,
+    found: Found,
+    taken: Taken,
+    settings: dict[str, Any],
+    in_band: Sequence[NDArray[np.float64]] | None = None,
+    brief: bool = False,
+) -> Cleaned:
+    """Measure benefit and harm of the removal, and return the result.
+
+    ``in_band`` is what each part removes, in the band of the fit; None computes it by filtering.
+    ``brief`` measures only what the verdict needs, for interactive use.
+    """
+    if in_band is None:
+        in_band = [_in_band(part.courses, filtered, settings) for part in taken.parts]
+    total = np.zeros_like(taken.courses)
+    for part, courses in zip(taken.parts, in_band, strict=True):
+        total[[ica.exclude.index(k) for k in part.components]] += courses
+    results = {
+        kind: _measured(kind, found, taken, in_band, filtered, ica, settings, brief)
+        for kind in found.decisions
+    }
+    seen = next((one for one in results.values() if one.benefit is not None), None)
+    lines = [line for line in map(evaluation.kind_line, results.values()) if line]
+    verdict = f"removed {'; '.join(lines)}" if lines else found.verdict
+    logger.info(f"Clean: {verdict}.")
+    return Cleaned(
+        raw=cleaned,
+        ica=ica,
+        events=_all_events(found, results),
+        blinks=found.blinks,
+        scores=found.scores,
+        artifacts=found.artifacts,
+        kinds=results,
+        benefit=None if seen is None else seen.benefit,
+        harm=None if seen is None else seen.harm,
+        removed=taken.courses,
+        settings=evaluation.plain(settings),
+        versions=versions(),
+        verdict=verdict,
+        status=found.status,
+        _filtered=filtered,
+        _taken=total,
+    )
+
+
+def _all_events(found: Found, results: dict[str, KindResult]) -> NDArray[np.int64]:
+    """Return the events of all kinds that were removed by events, and blinks in any case."""
+    chosen = [
+        one.events
+        for kind, one in results.items()
+        if kind == "blink" or one.how in ("events", "component")
+    ]
+    events = np.concatenate([np.zeros((0, 3), np.int64), *chosen])
+    return events[np.argsort(events[:, 0], kind="stable")]
+
+
+def _measured(
+    kind: str,
+    found: Found,
+    taken: Taken,
+    in_band: Sequence[NDArray[np.float64]],
+    filtered: BaseRaw,
+    ica: ICA,
+    settings: dict[str, Any],
+    brief: bool,
+) -> KindResult:
+    """Return the result for one kind: the decision, and benefit and harm of the removal."""
+    decision, part = found.decisions[kind], taken.of(kind)
+    # Components that a person chose are measured with the first kind.
+    accounts = (kind, None) if kind == next(iter(found.decisions)) else (kind,)
+    own = [k for k, one in enumerate(taken.parts) if one.kind in accounts]
+    result = KindResult(
+        kind=kind,
+        answer=decision.answer,
+        components=[] if part is None else list(part.components),
+        events=decision.events,
+        how="none" if part is None else part.how,
+        reason=decision.reason,
+        whole=part is not None and part.how == "events" and part.estimate.whole,
+        left_in=[] if part is None else part.left_in,
+    )
+    if not own:
+        return result
+    maps = maps_in_volts(ica)
+    components = [component for k in own for component in taken.parts[k].components]
+    gone = maps[:, components] @ np.concatenate([in_band[k] for k in own])
+    # No copies, as the recording may be large: the cleaned data overwrite what was removed.
+    before = filtered._data
+    after = np.subtract(before, gone, out=gone)
+    reject = settings["reject_by_annotation"]
+    pair = Pair.of_arrays(filtered, before, after, range(len(before)), reject)
+    if result.how == "band":
+        measures = _band_measures(pair, kinds()[kind].removal.l_freq, brief)
+    else:
+        signs = None
+        if kinds()[kind].removal.shape == "step" and part is not None:
+            at = decision.events[:, 0] - filtered.first_samp
+            signs = directions(part.courses[0], at, pair.sfreq)
+        sham = None if brief else _sham(part, maps, filtered, settings)
+        near = {} if kinds()[kind].removal.shape == "bump" else _FREQUENT
+        measures = _event_measures(pair, decision.events, sham, signs, brief=brief, **near)
+    if "harm" in measures:
+        away = f"{measures['harm'].seconds:.0f} s away from them"
+        logger.info(f"Evaluate: {len(decision.events)} {PLURALS[kind]}, and {away}.")
+    return replace(result, **measures)
+
+
+def _event_measures(
+    pair: Pair,
+    events: NDArray[np.int64],
+    sham: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+    signs: NDArray[np.float64] | None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Return benefit and harm at events; nothing if there is no complete window."""
+    with quiet():
+        try:
+            benefit = evaluation.benefit_of(pair, events, signs=signs)
+        except ValueError:  # there are none, or the edges or bad spans cut every window
+            return {}
+        harm = evaluation.harm_of(pair, events, sham=sham, **options)
+    return dict(gone=benefit.average, benefit=benefit, harm=harm)
+
+
+def _band_measures(pair: Pair, l_freq: float, brief: bool) -> dict[str, Any]:
+    """Return the reduction above a frequency at the channels most affected, and the harm."""
+    power = [
+        np.sum(mne.filter.filter_data(x, pair.sfreq, l_freq, None, verbose="error") ** 2, axis=1)
+        for x in (pair.before, pair.after)
+    ]
+    most = np.argsort(power[1] - power[0])[: evaluation.MOST_AFFECTED]
+    gone = evaluation.reduction(power[0][most].sum(), power[1][most].sum())
+    with quiet():
+        return dict(gone=gone, harm=evaluation.harm_of(pair, np.zeros((0, 3), int), brief=brief))
+
+
+def directions(
+    course: NDArray[np.float64], samples: NDArray[np.int64], sfreq: float
+) -> NDArray[np.float64]:
+    """Return the sign of each step: 1 or -1."""
+    away = max(1, round(_BESIDE * sfreq))
+    after, before = ((samples + k).clip(0, len(course) - 1) for k in (away, -away))
+    return np.where(course[after] >= course[before], 1.0, -1.0)
+
+
+def _sham(
+    part: Part | None, maps: NDArray[np.float64], like: BaseRaw, settings: dict[str, Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return topographies and time courses of what would be removed for sham events."""
+    if part is None or part.estimate is None or part.estimate.model is None:
+        return None
+    samples = sham_events(part.estimate, like.info["sfreq"], like.n_times)
+    courses = _in_band(sham_part(part.estimate, samples), like, settings)
+    return maps[:, part.components], courses
+
+
+def _in_band(
+    courses: NDArray[np.float64], like: BaseRaw, settings: dict[str, Any]
+) -> NDArray[np.float64]:
+    """Filter time courses like the copy that the ICA was fitted on."""
+    if not len(courses):
+        return courses
+    info = mne.pick_info(like.info, range(len(courses)))
+    raw = mne.io.RawArray(courses.copy(), info, first_samp=like.first_samp, verbose="error")
+    raw.set_annotations(like.annotations, verbose="error")
+    return band_pass(raw, settings["l_freq"], settings["h_freq"]).get_data()
+
+
+def _seed(random_state: RandomState) -> int | str | None:
+    """Return a seed, or the type of a random generator."""
+    if random_state is None or np.isscalar(random_state):
+        return random_state
+    return type(random_state).__name__
+
+
+_version = cache(version)  # reading the metadata takes time
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that the result depends on."""
+    found = {"python": platform.python_version(), "mne_otica": __version__}
+    return found | {name: _version(name) for name in ("mne", "numpy", "scipy")}

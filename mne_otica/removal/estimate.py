@@ -1,0 +1,239 @@
+"""The artifact in components with transient events such as blinks. Arrays only."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from mne.filter import create_filter
+from numpy.typing import ArrayLike, NDArray
+from scipy.interpolate import CubicSpline
+from scipy.signal import resample_poly
+
+from mne_otica.removal.linear_estimate import Array, Component, Frame, Mask, Samples
+from mne_otica.removal.separation import State, estimate_given, quietness, separate
+
+RATE = 80.0  # Hz; the artifact is smooth, and estimated at about this rate
+_DRAWS_OUT = 0.4  # Hz; a lower high-pass filter only adds drift to an event
+_RESTLESS = 0.25  # power of the quiet seconds relative to all; below, the eyes never rest
+_SHAM_APART = 1.2  # s; about the length of a window
+_SAME = 0.1  # s; given events that are closer are one
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """The artifact in some components.
+
+    Attributes
+    ----------
+    part : ndarray, shape (n_components, n_times)
+        The time course of the artifact in each component; zero outside the windows.
+    events : ndarray, shape (n_events,)
+        The samples of the events that are removed: those given and those found.
+    weights : ndarray, shape (n_events,)
+        The probability of each event, by which its part is scaled.
+    windows : ndarray, shape (n_windows, 2)
+        First sample, and the sample after the last, of each stretch that may change.
+    whole : bool
+        Whether the components are nearly all artifact even between the events, so that all
+        of them is removed.
+    model : object | None
+        The model of the artifact, if it can tell what sham events would remove.
+    shares : ndarray, shape (n_components,) | None
+        The share of the artifact in each component that the channels show, see `shown`; the rest
+        is not removed. None if this was not checked.
+    """
+
+    part: NDArray[np.float64]
+    events: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    windows: NDArray[np.int64]
+    whole: bool
+    model: _Sham | None = field(default=None, repr=False)
+    shares: NDArray[np.float64] | None = None
+
+
+class _Sham(Protocol):
+    """A model that can tell what sham events would remove."""
+
+    def sham(self, samples: Samples) -> Array: ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """The fitted models of the components, and how they relate to the recording."""
+
+    components: list[Component]
+    scales: Array
+    step: int
+    n_times: int
+
+    def sham(self, samples: Samples) -> Array:
+        """Return the part removed for sham events by the model of the true events."""
+        components = [copy.copy(component) for component in self.components]
+        for component in components:
+            component.part = component.part.copy()
+        state = estimate_given(components, np.unique(samples // self.step))
+        return _at_full_rate(state, self, self.n_times)[0]
+
+
+def artifact_part(
+    courses: ArrayLike,
+    sfreq: float,
+    samples: ArrayLike,
+    bad: ArrayLike | None = None,
+    *,
+    highpass: float = 0.0,
+) -> Estimate:
+    """Estimate the artifact in the time courses of components.
+
+    Parameters
+    ----------
+    courses : array-like, shape (n_components, n_times)
+        The time courses of components that share their events. They are not changed.
+    sfreq : float
+        The sampling rate in hertz.
+    samples : array-like, shape (n_events,)
+        Known events, as samples from 0. More are searched for.
+    bad : array-like of bool, shape (n_times,) | None
+        Samples that must not be used.
+    highpass : float
+        The corner frequency of the high-pass filter applied to the recording, in hertz.
+
+    Returns
+    -------
+    estimate : instance of Estimate
+        The artifact, exactly zero outside the windows around its events, and everywhere if there
+        are no events.
+    """
+    courses = np.atleast_2d(np.asarray(courses, dtype=np.float64))
+    n_times = courses.shape[1]
+    bad = np.zeros(n_times, bool) if bad is None else np.asarray(bad, bool)
+    bad = bad | ~np.isfinite(courses.sum(axis=0))
+    step = max(1, round(sfreq / RATE))
+    low, scales = at_low_rate(courses, bad, step)
+    good = ~bad[::step]
+    events = _merge(np.asarray(samples, dtype=np.int64), int(_SAME * sfreq)) // step
+    events = events[good[events.clip(0, len(good) - 1)]] if len(events) else events
+    if not len(events) or not scales.all():
+        none = np.zeros(0, np.int64)
+        return Estimate(np.zeros_like(courses), none, np.zeros(0), none.reshape(0, 2), False)
+    frame = Frame(sfreq / step, high_pass_kernel(highpass, sfreq / step))
+    components = [Component(course, good, frame) for course in low]
+    state = separate(components, events)
+    model = _Model(components, scales, step, n_times)
+    if all(quietness(component) < _RESTLESS for component in components):
+        part = np.where(bad, 0.0, courses)
+        windows = np.array([[0, n_times]])
+        return Estimate(part, state.events * step, state.weights, windows, True, model)
+    part, windows = _at_full_rate(state, model, n_times)
+    return Estimate(part, state.events * step, state.weights, windows, False, model)
+
+
+def high_pass_kernel(highpass: float, rate: float) -> Array | None:
+    """Return the high-pass filter of a recording, if it prolongs events."""
+    if highpass < _DRAWS_OUT:
+        return None
+    return create_filter(None, rate, highpass, None, verbose="error")
+
+
+def sham_part(estimated: Estimate, samples: ArrayLike) -> NDArray[np.float64]:
+    """Return what the same procedure removes for sham events.
+
+    Parameters
+    ----------
+    estimated : instance of Estimate
+        What :func:`artifact_part` returned for the true events. It is not changed.
+    samples : array-like, shape (n_events,)
+        The sham events, as samples from 0.
+
+    Returns
+    -------
+    part : ndarray, shape (n_components, n_times)
+        The part removed for them.
+    """
+    samples = np.asarray(samples, dtype=np.int64)
+    if estimated.whole or estimated.model is None or not len(samples):
+        return np.where(estimated.whole, estimated.part, 0.0)
+    return estimated.model.sham(samples)
+
+
+def sham_events(estimated: Estimate, sfreq: float, n_times: int) -> NDArray[np.int64]:
+    """Draw as many sham events as there are true ones, away from these.
+
+    Parameters
+    ----------
+    estimated : instance of Estimate
+        The true events and their windows.
+    sfreq : float
+        The sampling rate in hertz.
+    n_times : int
+        The length of the recording.
+
+    Returns
+    -------
+    samples : ndarray, shape (n_events,)
+        Samples from 0, at least the length of a window apart; fewer if there is not enough room.
+        If the true events are too frequent for that, the midpoints between them. The seed is
+        fixed.
+    """
+    free = np.ones(n_times, bool)
+    for start, stop in estimated.windows:
+        free[start:stop] = False
+    reach = int(_SHAM_APART * sfreq)
+    if not free.any() or free.sum() < reach * len(estimated.events) / 2:
+        return (estimated.events[1:] + estimated.events[:-1]) // 2
+    rng = np.random.default_rng(0)
+    samples: list[int] = []
+    for _ in estimated.events:
+        candidates = np.flatnonzero(free)
+        if not len(candidates):
+            break
+        samples.append(int(rng.choice(candidates)))
+        free[max(0, samples[-1] - reach) : samples[-1] + reach] = False
+    return np.sort(np.array(samples, dtype=np.int64))
+
+
+def _merge(samples: Samples, apart: int) -> Samples:
+    """Return the samples in order, without duplicates."""
+    kept: list[int] = []
+    for sample in np.sort(samples):
+        if not kept or sample - kept[-1] > apart:
+            kept.append(int(sample))
+    return np.array(kept, dtype=np.int64)
+
+
+def at_low_rate(courses: Array, bad: Mask, step: int) -> tuple[Array, Array]:
+    """Return the time courses at a low rate and of about unit scale, and their scales."""
+    low = []
+    at = np.flatnonzero(~bad)
+    scales = np.zeros(len(courses))
+    if not len(at):
+        return courses[:, ::step], scales
+    for k, course in enumerate(courses):
+        if bad.any():
+            course = np.where(bad, np.interp(np.arange(bad.size), at, course[at]), course)
+        course = course - np.median(course)
+        scales[k] = np.sqrt(np.mean(course**2))
+        course = course / max(scales[k], np.finfo(float).tiny)
+        low.append(resample_poly(course, 1, step, padtype="line") if step > 1 else course)
+    return np.array(low), scales
+
+
+def _at_full_rate(state: State, model: _Model, n_times: int) -> tuple[Array, Samples]:
+    """Return the sum of all events at the rate of the recording, and the windows."""
+    frame, step = model.components[0].frame, model.step
+    part, changed = np.zeros((len(model.components), n_times)), np.zeros(n_times, bool)
+    coarse = np.arange(frame.length)
+    fine = np.arange((frame.length - 1) * step + 1) / step
+    parts = model.scales[:, np.newaxis, np.newaxis] * state.parts
+    curves = CubicSpline(coarse, parts, axis=2, bc_type="clamped")(fine) if parts.size else parts
+    for k, event in enumerate(state.events):
+        first = (event + frame.start) * step
+        begin, end = max(0, first), min(n_times, first + len(fine))
+        changed[begin:end] = True
+        part[:, begin:end] += curves[:, k, begin - first : end - first]
+    edges = np.flatnonzero(np.diff(np.r_[False, changed, False].astype(int)))
+    return part, edges.reshape(-1, 2)

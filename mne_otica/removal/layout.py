@@ -1,0 +1,109 @@
+"""Recordings and epochs as continuous time courses of components."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import mne
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mne_otica.artifacts import component_events, component_peaks, locate_blinks
+from mne_otica.ica import unmixing_in_volts, unmixing_offset
+from mne_otica.removal.linear_estimate import Array, Mask, Samples
+from mne_otica.signals.recording import annotated_bad, quiet
+from mne_otica.signals.windows import event_samples
+
+if TYPE_CHECKING:
+    from mne import BaseEpochs
+    from mne.io import BaseRaw
+    from mne.preprocessing import ICA
+
+_ENOUGH = 3  # blinks in the channels, to estimate a blink from
+_GAP = 2.0  # s between epochs that are put side by side, so that they do not affect each other
+_CHUNK = 100_000  # samples that are unmixed at a time
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The positions of a recording or its epochs in the continuous time courses."""
+
+    starts: Samples
+    length: int
+    total: int
+
+    @classmethod
+    def of(cls, inst: BaseRaw | BaseEpochs) -> Layout:
+        """Return the layout of a recording or of epochs."""
+        length = len(inst.times)
+        if isinstance(inst, mne.io.BaseRaw):
+            return cls(np.zeros(1, np.int64), length, length)
+        stride = length + int(_GAP * inst.info["sfreq"])
+        return cls(np.arange(len(inst)) * stride, length, len(inst) * stride)
+
+    def read(
+        self, inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], reject: bool
+    ) -> tuple[Array, Mask]:
+        """Return the time courses of the components, and the samples that must not be used."""
+        courses = self.project(inst, ica, unmixing_in_volts(ica)[exclude])
+        if isinstance(inst, mne.io.BaseRaw):
+            bad = annotated_bad(inst) if reject else np.zeros(inst.n_times, bool)
+        else:
+            bad = np.ones(self.total, bool)
+            for start in self.starts:
+                bad[start : start + self.length] = False
+        bad |= ~np.isfinite(courses.sum(axis=0))
+        return courses - unmixing_offset(ica)[exclude], bad
+
+    def project(self, inst: BaseRaw | BaseEpochs, ica: ICA, weights: Array) -> Array:
+        """Return weighted sums of the channels that an ICA was fitted on, zero between epochs."""
+        picks = [inst.ch_names.index(name) for name in ica.ch_names]
+        found = np.zeros((len(weights), self.total))
+        if isinstance(inst, mne.io.BaseRaw):
+            for begin in range(0, self.total, _CHUNK):
+                end = min(begin + _CHUNK, self.total)
+                found[:, begin:end] = weights @ inst.get_data(picks, begin, end)
+            return found
+        for start, data in zip(self.starts, inst.get_data(picks=picks), strict=True):
+            found[:, start : start + self.length] = weights @ data
+        return found
+
+    def find(
+        self,
+        inst: BaseRaw | BaseEpochs,
+        ica: ICA,
+        exclude: Sequence[int],
+        reject: bool,
+        kind: str = "blink",
+    ) -> Samples:
+        """Return the events of a kind, found in the components, or for blinks in the channels.
+
+        If the channels show too few blinks, the large deflections of a component are used.
+        """
+        labels = dict(ica.labels_)
+        samples = np.zeros(0, np.int64)
+        with quiet():
+            if kind != "blink":
+                samples = component_events(ica, inst, exclude, kind, reject)
+            elif isinstance(inst, mne.io.BaseRaw):
+                blinks = locate_blinks(inst, ica=ica, reject_by_annotation=reject).events
+                samples = blinks[:, 0] - inst.first_samp
+            if kind == "blink" and len(samples) < _ENOUGH:
+                samples = np.r_[samples, component_peaks(ica, inst, exclude[0], reject)]
+        ica.labels_ = labels
+        epoch = np.minimum(samples // self.length, len(self.starts) - 1)
+        return self.starts[epoch] + samples - epoch * self.length
+
+    def place(self, inst: BaseRaw | BaseEpochs, events: ArrayLike) -> Samples:
+        """Return the samples of events in the continuous time courses."""
+        sfreq = inst.info["sfreq"]
+        if isinstance(inst, mne.io.BaseRaw):
+            return event_samples(events, inst.first_samp, inst.n_times)
+        # Events between the epochs are ignored, but are not an error.
+        samples = event_samples(events, 0, np.iinfo(np.int64).max)
+        first = inst.events[:, 0] + int(round(inst.tmin * sfreq))
+        late = samples[:, np.newaxis] - first
+        which, epoch = np.nonzero((late >= 0) & (late < self.length))
+        return self.starts[epoch] + late[which, epoch]

@@ -1,0 +1,179 @@
+"""Joint estimation of artifact, rest and events in some components. Arrays only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.signal import detrend, find_peaks, get_window
+from scipy.special import expit
+
+from mne_otica.removal.linear_estimate import QUIET, Array, Component, Mask, Samples
+
+REFRACTORY = 0.25  # s, smallest distance of two events
+_ROUNDS = 4  # of estimating the models and searching for more events
+_SWEEPS = 10  # at most, of estimating each event given its neighbours
+_CONVERGED = 1e-3  # change of a part, in standard deviations of the rest, that ends the sweeps
+_LEAST_Z = 3.0  # of the matched filter: noise has peaks below this everywhere
+# Prior log odds of an event that is given or found: by its height relative to the typical event,
+# up to _HEIGHTS and above, and by its similarity to it. Low ones need strong evidence: roving eyes
+# and head movements cause such deflections, which the Gaussian model of the rest does not cover.
+_HEIGHTS = (0.2, 0.45, 0.55)
+_LIKENESS = (0.5, 0.6, 0.7, 0.8)
+_GIVEN = (-50, -50, -25, -25), (-50, -25, -25, -25), (-120, 3, 3, 3), (3, 3, 3, 3)
+_FOUND = (-150, -150, -70, -40), (-150, -150, -70, -40), (-220, -220, -220, -3), (-3, -3, -3, -3)
+_LOW = 0.45  # of the typical height: less at the edge of the recording is not accepted as an event
+_ABSENT = 0.3  # of the typical height: given events below this are not used for the model
+_ALIKE = 0.4  # least correlation of an event that is found with the typical event
+_KEEP = 0.05  # least probability of an event that is kept
+_EYES = (1.0, 15.0)  # Hz, where eye movements are
+
+
+@dataclass
+class State:
+    """The current events: samples, whether given, probabilities, and the part of each."""
+
+    events: Samples
+    given: Mask
+    weights: Array
+    parts: Array  # (n_components, n_events, n_window)
+
+    def sorted(self) -> State:
+        """Return the state with its events in order."""
+        return self.where(np.argsort(self.events))
+
+    def where(self, which: Mask | Samples) -> State:
+        """Return the state with some of its events."""
+        return State(
+            self.events[which], self.given[which], self.weights[which], self.parts[:, which]
+        )
+
+
+def separate(components: list[Component], events: Samples) -> State:
+    """Estimate artifact and rest in turn, each given the other."""
+    parts, heights = zip(*[component.start(events) for component in components], strict=True)
+    # Given events without a deflection must not distort the model of the others.
+    weights = (np.max(heights, axis=0) > _ABSENT).astype(float)
+    state = State(events, np.ones(len(events), bool), weights, np.array(parts))
+    for k in range(_ROUNDS):
+        for component, own in zip(components, state.parts, strict=True):
+            component.learn_rest()
+            component.learn_events(component.windows(state.events, own), state.weights)
+        state.weights = _probabilities(components, state)
+        # The model of the rest improves with each round, so given events are reconsidered.
+        last = k == _ROUNDS - 1
+        state = _drop(components, state, np.zeros(len(state.events), bool) if last else state.given)
+        if not len(state.events):
+            break
+        _estimate(components, state)
+        if not last:
+            state = _add(components, state)
+    return state
+
+
+def _probabilities(components: list[Component], state: State) -> Array:
+    """Return the probability of each event."""
+    evidence, along, size, typical = (np.zeros(len(state.events)) for _ in range(4))
+    for component, own in zip(components, state.parts, strict=True):
+        windows = component.windows(state.events, own)
+        evidence += component.evidence(windows)
+        basis = component.frame.basis / np.sqrt(component.lags[0])
+        windows, mean = windows @ basis, component.mean @ basis
+        along += windows @ mean
+        size += np.sum(windows**2, axis=1)
+        typical += mean @ mean
+    likeness = along / np.sqrt(np.maximum(size * typical, np.finfo(float).tiny))
+    height = along / np.maximum(typical, np.finfo(float).tiny)
+    given = state.given & ~((height < _LOW) & components[0].is_cut(state.events))
+    odds = np.select(
+        [height < limit for limit in _HEIGHTS],
+        [_odds(likeness, given, k) for k in range(len(_HEIGHTS))],
+        _odds(likeness, given, len(_HEIGHTS)),
+    )
+    return np.where(given | (likeness >= _ALIKE), expit(evidence + odds), 0.0)
+
+
+def _odds(likeness: Array, given: Mask, height: int) -> Array:
+    """Return the prior log odds of events of one range of heights."""
+    curves = (np.interp(likeness, _LIKENESS, kind[height]) for kind in (_GIVEN, _FOUND))
+    return np.where(given, *curves)
+
+
+def _drop(components: list[Component], state: State, spare: Mask) -> State:
+    """Drop improbable events, except some."""
+    keep = (state.weights >= _KEEP) | spare
+    for component, own in zip(components, state.parts, strict=True):
+        for event, part in zip(state.events[~keep], own[~keep], strict=True):
+            component.add(event, -part)
+    return state.where(keep)
+
+
+def _estimate(components: list[Component], state: State) -> None:
+    """Estimate each event given the others, until convergence."""
+    for component, own in zip(components, state.parts, strict=True):
+        enough = _CONVERGED * np.sqrt(component.lags[0])
+        for _ in range(_SWEEPS):
+            largest = 0.0
+            for k, event in enumerate(state.events):
+                change = state.weights[k] * component.estimate(event, own[k]) - own[k]
+                component.add(event, change)
+                own[k] += change
+                largest = max(largest, np.abs(change).max())
+            if largest < enough:
+                break
+
+
+def estimate_given(components: list[Component], events: Samples) -> State:
+    """Estimate the parts of other events with the fitted models, which are not changed."""
+    parts = np.zeros((len(components), len(events), components[0].frame.length))
+    state = State(events, np.ones(len(events), bool), np.ones(len(events)), parts)
+    state.weights = _probabilities(components, state)
+    state = _drop(components, state, np.zeros(len(events), bool))
+    _estimate(components, state)
+    return state
+
+
+def _add(components: list[Component], state: State) -> State:
+    """Search the residual for more events."""
+    filtered = [component.matched_filter() for component in components]
+    scale = np.sqrt(sum(variance for _, variance in filtered))
+    frame, good = components[0].frame, components[0].good
+    apart = max(1, int(REFRACTORY * frame.rate))
+    peaks, _ = find_peaks(
+        sum(output for output, _ in filtered), height=_LEAST_Z * scale, distance=apart
+    )
+    peaks = peaks[good[peaks]]
+    if len(state.events):
+        peaks = peaks[np.abs(peaks[:, np.newaxis] - state.events).min(axis=1) >= apart]
+    n_found = len(peaks)
+    none = np.zeros((len(components), n_found, frame.length))
+    found = State(peaks, np.zeros(n_found, bool), np.zeros(n_found), none)
+    found.weights = _probabilities(components, found)
+    found = found.where(found.weights > 0.5)
+    return State(
+        np.r_[state.events, found.events],
+        np.r_[state.given, found.given],
+        np.r_[state.weights, found.weights],
+        np.concatenate([state.parts, found.parts], axis=1),
+    ).sorted()
+
+
+def quietness(component: Component) -> float:
+    """Return the power of the quiet seconds relative to that of all, between 0 and 1.
+
+    Brain activity is present all the time, whereas eye movements vary over time: if the eyes never
+    rest for long, quiet seconds have much less power than the others.
+    """
+    rate = component.frame.rate
+    length = max(2, int(rate))
+    n_seconds = len(component.course) // length
+    if not n_seconds:
+        return 1.0
+    shape = n_seconds, length
+    seconds = (component.course - component.part)[: n_seconds * length].reshape(shape)
+    good = component.good[: n_seconds * length].reshape(shape).all(axis=1)
+    freqs = np.fft.rfftfreq(length, 1 / rate)
+    band = (freqs >= _EYES[0]) & (freqs <= _EYES[1])
+    spectra = np.fft.rfft(detrend(seconds) * get_window("hann", length))
+    powers = np.sum(np.abs(spectra[:, band]) ** 2, axis=1)[good]
+    return float(np.quantile(powers, QUIET) / powers.mean()) if powers.any() else 1.0

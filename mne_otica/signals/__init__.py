@@ -1,0 +1,1 @@
+"""A recording as arrays: its usable samples, its channels, a filtered copy."""

@@ -1,0 +1,446 @@
+"""A recording, or the components of an ICA, as signals at a low rate.
+
+A recording is read once. What follows is linear, so the components at the low rate are the
+unmixed channels at the low rate, and nothing is read or filtered a second time for them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import mne
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import butter, sosfiltfilt
+
+from mne_otica.ica import unmixing_in_volts
+from mne_otica.signals.recording import annotated_bad, broken_samples
+from mne_otica.signals.spectra import Spectra, Tiles
+from mne_otica.utils.checks import _validate_flag, _validate_type, warn
+
+if TYPE_CHECKING:
+    from mne import BaseEpochs, Info
+    from mne.io import BaseRaw
+    from mne.preprocessing import ICA
+
+RATE = 120.0  # Hz; ample for a deflection of 0.1 s, and cheap
+BAND = (1.0, 10.0)  # Hz; where a blink stands out from drift and muscle
+LARGE = 4.0  # robust standard deviations; below, everything has peaks
+PLAUSIBLE_VOLTS = (1e-7, 1e-2)  # median deviation of EEG that can be in volts
+_CHUNK = 2**22  # values read at a time
+_EPOCH_EDGE = 0.05  # s at either end of an epoch that are not looked at
+_REACH = 0.2  # s on either side of a large deflection that belong to it
+_ROUNDS = 4  # of setting deflections aside
+_ENOUGH = 100  # samples of a stretch that tell the order of its size
+_LEAST_BETWEEN = 0.2  # share of the samples that have to be left between them
+
+
+class Moments(NamedTuple):
+    """Standard deviation, skewness and excess kurtosis of signals; NaN of what is constant."""
+
+    deviation: NDArray[np.float64]
+    skewness: NDArray[np.float64]
+    kurtosis: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, signals: NDArray[np.float64]) -> Moments:
+        """Return those of each row, one by one: SciPy takes many times as long."""
+        sums = np.zeros((3, len(signals)))
+        for k, row in enumerate(signals):
+            x = row - row.mean()
+            squares = x * x
+            sums[:, k] = squares.sum(), squares @ x, squares @ squares
+        second, third, fourth = sums / max(signals.shape[1], 1)
+        with np.errstate(invalid="ignore"):
+            return cls(np.sqrt(second), third / second**1.5, fourth / second**2 - 3)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Signals at a low rate, ready for a search.
+
+    ``band`` is limited to the blink's band, ``slow`` only smoothed, ``wide`` neither; ``good``
+    marks the samples outside bad spans; ``step`` samples of the input make one here.
+    """
+
+    band: NDArray[np.float64]
+    slow: NDArray[np.float64]
+    wide: NDArray[np.float64]
+    good: NDArray[np.bool_]
+    sfreq: float
+    step: int
+
+    @property
+    def duration(self) -> float:
+        """The seconds outside bad spans."""
+        return self.good.sum() / self.sfreq
+
+    @cached_property
+    def all_good(self) -> bool:
+        """Whether there is no bad span."""
+        return bool(self.good.all())
+
+    @cached_property
+    def n_bad(self) -> NDArray[np.int64]:
+        """How many samples in bad spans there are up to each sample."""
+        return np.cumsum(~self.good)
+
+    @cached_property
+    def noise(self) -> NDArray[np.float64]:
+        """The robust standard deviation of each signal in the band."""
+        return np.array([robust_scale(row) for row in self.outside_bad(self.band)])
+
+    @cached_property
+    def background(self) -> NDArray[np.float64]:
+        """The same between the large deflections of each signal."""
+        pairs = zip(self.band, self.noise, strict=True)
+        return np.array([background_scale(x, self.good, self.sfreq, noise) for x, noise in pairs])
+
+    @cached_property
+    def deviations(self) -> NDArray[np.float64]:
+        """The standard deviation of each signal that is only smoothed."""
+        return np.array([row.std() for row in self.outside_bad(self.slow)])
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Those of each signal in the band."""
+        return Moments.of(self.outside_bad(self.band))
+
+    def outside_bad(self, signals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the samples outside bad spans, without a copy where there is no such span."""
+        return signals if self.all_good else signals[..., self.good]
+
+    def middle(self, members: Sequence[int]) -> Prepared:
+        """Return the median of some signals, as one signal."""
+        some = self.pick(members)
+        if len(members) == 1:
+            return some
+        signals = (some.band, some.slow, some.wide)
+        one = (np.median(x, axis=0, keepdims=True) for x in signals)
+        return Prepared(*one, self.good, self.sfreq, self.step)
+
+    def pick(self, rows: Sequence[int]) -> Prepared:
+        """Return some of the signals."""
+        if list(rows) == list(range(len(self.band))):
+            return self
+        some = (x[rows] for x in (self.band, self.slow, self.wide))
+        return Prepared(*some, self.good, self.sfreq, self.step)
+
+    def mixed(self, weights: NDArray[np.float64]) -> Prepared:
+        """Return weighted sums of the signals, a row of weights for each."""
+        slow = weights @ self.slow
+        slow -= np.median(slow, axis=1, keepdims=True)
+        band, wide = weights @ self.band, weights @ self.wide
+        return Prepared(band, slow, wide, self.good, self.sfreq, self.step)
+
+    def to_input(self, samples: NDArray) -> NDArray[np.int64]:
+        """Return the samples of the input that correspond to (fractional) samples here."""
+        return np.round(samples * self.step + (self.step - 1) / 2).astype(int)
+
+
+def prepare(
+    signals: NDArray[np.float64], sfreq: float, bad: NDArray[np.bool_] | None = None
+) -> Prepared:
+    """Bring signals to a low rate and into the band of blinks.
+
+    Parameters
+    ----------
+    signals : ndarray, shape (n_signals, n_times)
+        Not changed.
+    sfreq : float
+        Sampling rate in hertz.
+    bad : ndarray of bool, shape (n_times,) | None
+        Samples not to look at. They are bridged by straight lines, so that a filter does
+        not ring at their edges.
+    """
+    bad = np.zeros(signals.shape[1], bool) if bad is None else bad
+    step = _step(sfreq)
+    return _filtered(_averaged(signals, step), _any(bad, step), sfreq / step, step)
+
+
+def _step(sfreq: float) -> int:
+    return max(1, int(sfreq / RATE))
+
+
+def _averaged(signals: NDArray[np.float64], step: int) -> NDArray[np.float64]:
+    """Return the means of neighbours: a filter whose zeros fall on what would alias to 0 Hz."""
+    n_out = signals.shape[1] // step
+    with np.errstate(invalid="ignore"):  # what is not finite is found afterwards
+        # Over so few values a product is several times as fast as a mean.
+        return signals[:, : n_out * step].reshape(len(signals), n_out, step) @ np.full(
+            step, 1 / step
+        )
+
+
+def _any(bad: NDArray[np.bool_], step: int) -> NDArray[np.bool_]:
+    n_out = bad.size // step
+    return bad[: n_out * step].reshape(n_out, step).any(axis=1)
+
+
+def _filtered(low: NDArray[np.float64], bad: NDArray[np.bool_], rate: float, step: int) -> Prepared:
+    """Filter signals that are at the low rate already, and are changed."""
+    _bridge(low, bad)
+    low -= np.median(low, axis=1, keepdims=True)
+    slow = filtered(low, rate, None, min(15.0, 0.45 * rate))
+    band = filtered(low, rate, BAND[0], min(BAND[1], 0.45 * rate))
+    return Prepared(band, slow, low, ~bad, rate, step)
+
+
+def _bridge(low: NDArray[np.float64], bad: NDArray[np.bool_]) -> None:
+    """Draw straight lines across bad spans, in place."""
+    if bad.all():
+        low[:] = 0
+    elif bad.any():
+        at = np.arange(bad.size)
+        for row in low:
+            row[bad] = np.interp(at[bad], at[~bad], row[~bad])
+
+
+def filtered(
+    data: NDArray[np.float64], sfreq: float, low: float | None, high: float
+) -> NDArray[np.float64]:
+    """Return the signals between two frequencies, or below one, without delay."""
+    cut = high if low is None else (low, high)
+    sos = butter(2, cut, "lowpass" if low is None else "bandpass", fs=sfreq, output="sos")
+    # The start and the end are mirrored for two seconds: the longest ringing at 1 Hz.
+    padlen = min(int(2 * sfreq), data.shape[1] - 1)
+    return sosfiltfilt(sos, data, axis=1, padlen=max(padlen, 0))
+
+
+def robust_scale(x: NDArray[np.float64]) -> float:
+    """Return the standard deviation that the quiet part of a signal suggests."""
+    if not x.size:
+        return 0.0
+    away = x - np.median(x)
+    return 1.4826 * np.median(np.abs(away, out=away), overwrite_input=True)
+
+
+def background_scale(
+    x: NDArray[np.float64], good: NDArray[np.bool_], sfreq: float, scale: float
+) -> float:
+    """Return the robust standard deviation of a signal between its large deflections.
+
+    Where someone blinks once a second, nearly every sample is part of a blink or of its
+    undershoot, and the median deviation of all samples is that of the blinks. So the
+    deflections are set aside and the scale is measured again near them: at rest between
+    blinks, but among the slow waves of sleep, which come in trains. ``scale`` is that of all
+    good samples.
+    """
+    reach = int(_REACH * sfreq)
+    size = np.abs(x)
+    for _ in range(_ROUNDS if scale > 0 else 0):
+        large = good & (size > LARGE * scale)
+        between = good & near(large, 5 * reach) & ~near(large, reach)
+        if between.sum() < _LEAST_BETWEEN * good.sum():
+            break
+        rest = robust_scale(x[between])
+        if not 0 < rest < 0.95 * scale:
+            break
+        scale = rest
+    return scale
+
+
+def near(chosen: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
+    """Tell which samples have a chosen one within reach; a dilation, but at one cost for all."""
+    n_chosen = np.cumsum(np.pad(chosen, (reach + 1, reach)))
+    return n_chosen[2 * reach + 1 :] > n_chosen[: -2 * reach - 1]
+
+
+def windows_around(
+    x: NDArray[np.float64], peaks: NDArray[np.intp], half: float, sfreq: float
+) -> NDArray[np.float64]:
+    """Return the windows of some seconds on either side of the peaks that lie inside the signal."""
+    n = int(round(half * sfreq))
+    inside = peaks[(peaks >= n) & (peaks < x.size - n)]
+    if not len(inside):
+        return np.zeros((0, 2 * n + 1))
+    return np.lib.stride_tricks.sliding_window_view(x, 2 * n + 1)[inside - n]
+
+
+@dataclass(frozen=True)
+class Signals:
+    """Channels or components, at a low rate, with their names."""
+
+    prepared: Prepared
+    names: list[str]
+    spectra: Spectra
+    plausible_volts: bool = True
+
+    @classmethod
+    def of_channels(cls, inst: BaseRaw | BaseEpochs, names: Sequence[str], reject: bool) -> Signals:
+        """Read some channels.
+
+        Parameters
+        ----------
+        inst : instance of Raw | instance of Epochs
+            Read in pieces if it is not in memory.
+        names : sequence of str
+            The channels.
+        reject : bool
+            Whether spans annotated as bad are left out.
+        """
+        _validate_flag(reject, "reject_by_annotation")
+        names, sfreq = list(names), inst.info["sfreq"]
+        step = _step(sfreq)
+        low, bad, spectra = _read(inst, names, reject, step)
+        broken = broken_samples(low, names)
+        low[:, broken] = 0.0
+        bad |= broken
+        _check_length(sfreq / step, bad)
+        types = np.array(mne.pick_info(inst.info, _picks(inst.info, names)).get_channel_types())
+        volts = _check_volts(low[types == "eeg"])
+        return cls(_filtered(low, bad, sfreq / step, step), names, spectra, volts)
+
+    def pick(self, names: Sequence[str]) -> Signals:
+        """Return some of the signals."""
+        if list(names) == self.names:
+            return self
+        rows = [self.names.index(name) for name in names]
+        spectra = self.spectra.pick(rows)
+        return Signals(self.prepared.pick(rows), list(names), spectra, self.plausible_volts)
+
+    def components(self, ica: ICA) -> Signals:
+        """Return the components of channels that were read."""
+        channels, weights = self.pick(ica.ch_names), unmixing_in_volts(ica)
+        return Signals(
+            channels.prepared.mixed(weights),
+            [f"ICA{k:03d}" for k in range(ica.n_components_)],
+            channels.spectra.mixed(weights),
+            self.plausible_volts,
+        )
+
+
+def _read(
+    inst: BaseRaw | BaseEpochs, names: list[str], reject: bool, step: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], Spectra]:
+    """Return the samples at the low rate, which of them not to use, and spectra."""
+    sfreq = inst.info["sfreq"]
+    picks = _picks(inst.info, names)
+    if isinstance(inst, mne.io.BaseRaw):
+        bad = annotated_bad(inst) if reject else np.zeros(inst.n_times, bool)
+        data = None
+    else:
+        data, bad = _joined_epochs(inst, names)
+    tiles = Tiles.of(bad, sfreq, step)
+    # A piece holds whole tiles and whole steps, so that nothing lies across two pieces.
+    size = max(1, _CHUNK // len(picks) // tiles.length) * tiles.length
+    low, spectra = [], []
+    for start in range(0, bad.size, size):
+        stop = start + size
+        piece = inst[picks, start:stop][0] if data is None else data[:, start:stop]
+        low.append(_averaged(piece, step))
+        spectra.append(tiles.transform(piece, start))
+    if not low:
+        low, spectra = [np.zeros((len(names), 0))], [tiles.transform(np.zeros((len(names), 0)), 0)]
+    return np.concatenate(low, axis=1), _any(bad, step), tiles.spectra(spectra)
+
+
+def _joined_epochs(
+    epochs: BaseEpochs, names: list[str]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return all epochs in a row, and which samples are at their edges."""
+    data = epochs.get_data(picks=names)
+    data = data - np.nanmedian(data, axis=2, keepdims=True)
+    margin = max(1, int(_EPOCH_EDGE * epochs.info["sfreq"]))
+    edge = np.ones(data.shape[2], bool)
+    # Epochs do not join smoothly; the line across the joint must not look like an event.
+    edge[margin:-margin] = False
+    joined = np.concatenate(list(data), axis=1) if len(data) else np.zeros((len(names), 0))
+    return joined, np.tile(edge, len(data))
+
+
+def _picks(info: Info, names: Sequence[str]) -> list[int]:
+    return [info["ch_names"].index(name) for name in names]
+
+
+def _check_length(rate: float, bad: NDArray[np.bool_]) -> None:
+    left = (~bad).sum() / rate
+    if left < 2:
+        raise ValueError(
+            f"Only {left:.1f} s of data are left outside bad spans; at least 2 s are needed "
+            "to tell an artifact from its surroundings."
+        )
+    if left < 10:
+        warn(
+            f"Only {left:.1f} s of data to judge artifacts by; with so few events the answer "
+            "rests on the shape of the map alone. Use 30 s or more if you can."
+        )
+
+
+def _check_volts(eeg: NDArray[np.float64]) -> bool:
+    """Warn where the data do not look like EEG in volts, and tell whether they do."""
+    if not eeg.size:
+        return True
+    n = max(1, eeg.shape[1] // 64)
+    blocks = eeg[:, : eeg.shape[1] // n * n].reshape(len(eeg), -1, n)
+    blocks = blocks[:, :, :: max(1, n // _ENOUGH)]
+    blocks = np.abs(blocks - np.median(blocks, axis=2, keepdims=True))
+    size = float(np.median(np.median(blocks, axis=(1, 2))))
+    if size == 0 or PLAUSIBLE_VOLTS[0] < size < PLAUSIBLE_VOLTS[1]:
+        return True
+    warn(
+        f"The median amplitude of the EEG is {size:.2g} V, far from the usual 1e-6 to 1e-3 V; "
+        "are the data in microvolts? Scale them to volts, for instance by "
+        "raw.apply_function(lambda x: x * 1e-6)."
+    )
+    return False
+
+
+def channels_to_search(info: Info, ch_name: str | Sequence[str] | None) -> list[str]:
+    """Return the names of the channels to look for blinks in."""
+    if ch_name is not None:
+        return check_names(ch_name, info["ch_names"])
+    picks = mne.pick_types(info, meg=False, eeg=True, eog=True, exclude="bads")
+    if not len(picks):
+        kinds = sorted(set(info.get_channel_types()))
+        raise ValueError(
+            f"No EEG or EOG channel is left to find blinks in: the channels are of type "
+            f"{kinds} and {len(info['bads'])} are marked bad. Blinks cannot be found in "
+            "these; set the channel types, or unmark some bad channels."
+        )
+    return [info["ch_names"][k] for k in picks]
+
+
+def check_names(ch_name: str | Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return the channel names as a list, or refuse those that are not in the recording."""
+    _validate_type(ch_name, (str, list, tuple), "ch_name")
+    names = [ch_name] if isinstance(ch_name, str) else list(ch_name)
+    missing = [name for name in names if name not in known]
+    if missing or not names:
+        raise ValueError(
+            f"ch_name {names} must name channels of the recording; {missing or 'nothing'} "
+            "is not among them."
+        )
+    return names
+
+
+def check_ica(ica: ICA, inst: BaseRaw | BaseEpochs) -> None:
+    """Raise unless the ICA is fitted, has EEG channels, and belongs to the recording."""
+    if ica.current_fit == "unfitted":
+        raise RuntimeError("The ICA is not fitted; call ica.fit(raw) first.")
+    missing = [ch for ch in ica.ch_names if ch not in inst.ch_names]
+    if missing:
+        raise RuntimeError(
+            f"The recording lacks {len(missing)} channel(s) that the ICA was fitted on "
+            f"({', '.join(missing[:5])}); pass the recording that the ICA belongs to."
+        )
+    kinds = sorted(set(ica.get_channel_types()))
+    if "eeg" not in kinds:
+        raise ValueError(
+            f"The ICA was fitted on channels of type {kinds} and on no EEG channel; artifacts are "
+            'found in EEG only, MEG is not supported. Fit it with picks="eeg".'
+        )
+
+
+def eog_names(info: Info, by_name: bool = False) -> list[str]:
+    """Return the EOG channels that are not bad: by type, else by name if asked."""
+    names = info["ch_names"]
+    eog = [names[k] for k in mne.pick_types(info, meg=False, eog=True)]
+    if not eog and by_name:
+        eeg = [names[k] for k in mne.pick_types(info, meg=False, eeg=True)]
+        eog = [name for name in eeg if re.search("EOG", name, re.IGNORECASE)]
+    return eog

@@ -1,0 +1,217 @@
+"""A recording before and after cleaning, and windows around and away from events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import mne
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.fft import rfft
+from scipy.signal import get_window
+
+from mne_otica.signals.recording import annotated_bad
+from mne_otica.utils.checks import _picks_to_idx, _validate_flag, _validate_number, _validate_type
+
+if TYPE_CHECKING:
+    from mne.io import BaseRaw
+
+HALF_WINDOW = 0.25  # s on either side of an event in which the benefit is measured
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A recording before and after cleaning, as arrays of the picked channels."""
+
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+    bad: NDArray[np.bool_]
+    info: mne.Info
+    first_samp: int
+
+    @classmethod
+    def of(
+        cls, before: BaseRaw, after: BaseRaw, picks: str | Sequence | None, reject: bool
+    ) -> Pair:
+        """Read both recordings."""
+        _validate_type(before, mne.io.BaseRaw, "before", "Raw")
+        _validate_type(after, mne.io.BaseRaw, "after", "Raw")
+        _validate_flag(reject, "reject_by_annotation")
+        _check_match(before, after)
+        chosen = _picks_to_idx(before.info, "eeg" if picks is None else picks)
+        return cls.of_arrays(
+            before, before.get_data(chosen), after.get_data(chosen), chosen, reject
+        )
+
+    @classmethod
+    def of_arrays(
+        cls,
+        raw: BaseRaw,
+        before: NDArray[np.float64],
+        after: NDArray[np.float64],
+        picks: ArrayLike,
+        reject: bool,
+    ) -> Pair:
+        """Combine the picked channels of a recording before and after cleaning."""
+        bad = annotated_bad(raw) if reject else np.zeros(raw.n_times, bool)
+        with np.errstate(invalid="ignore"):
+            broken = ~np.isfinite(before.sum(axis=0) + after.sum(axis=0))
+        info = mne.pick_info(raw.info, picks)
+        return cls(before, after, bad | broken, info, raw.first_samp)
+
+    @property
+    def n_times(self) -> int:
+        """The number of samples."""
+        return self.before.shape[1]
+
+    @property
+    def sfreq(self) -> float:
+        """The sampling rate in hertz."""
+        return self.info["sfreq"]
+
+    @property
+    def ch_names(self) -> list[str]:
+        """The names of the channels."""
+        return list(self.info["ch_names"])
+
+
+def _check_match(before: BaseRaw, after: BaseRaw) -> None:
+    """Raise unless both recordings have the same samples and channels."""
+    if before.ch_names != after.ch_names:
+        odd = sorted(set(before.ch_names) ^ set(after.ch_names))
+        raise ValueError(
+            f"before and after differ in their channels ({odd or 'the same in another order'}); "
+            "pass the cleaned copy of the same recording."
+        )
+    for name, value, other in (
+        ("length", before.n_times, after.n_times),
+        ("first_samp", before.first_samp, after.first_samp),
+        ("sampling rate", before.info["sfreq"], after.info["sfreq"]),
+    ):
+        if value != other:
+            raise ValueError(
+                f"before and after differ in {name} ({value} and {other}); pass the cleaned copy "
+                "of the same recording."
+            )
+
+
+def event_samples(events: ArrayLike, first_samp: int, n_times: int) -> NDArray[np.int64]:
+    """Return the samples of MNE events, counted from 0; raise if any is outside the recording."""
+    events = np.asarray(events)
+    if events.ndim != 2 or events.shape[1] != 3:
+        raise ValueError(
+            f"events must have the shape (n_events, 3), got {events.shape}; pass an MNE events "
+            "array, for instance of mne_otica.find_blink_events(raw)."
+        )
+    samples = events[:, 0].astype(np.int64) - first_samp
+    outside = (samples < 0) | (samples >= n_times)
+    if outside.any():
+        raise ValueError(
+            f"{outside.sum()} of {len(samples)} events are outside the recording, whose samples "
+            f"run from {first_samp} to {first_samp + n_times - 1} (first: "
+            f"{events[outside][0, 0]}); MNE's events count from raw.first_samp on."
+        )
+    return samples
+
+
+def window_bounds(tmin: float, tmax: float, sfreq: float) -> tuple[int, int]:
+    """Return the window around an event in samples, its end excluded."""
+    _validate_number(tmin, "tmin")
+    _validate_number(tmax, "tmax")
+    start, stop = (int(round(limit * sfreq)) for limit in (tmin, tmax))
+    if stop - start < 2:
+        raise ValueError(
+            f"The window from tmin ({tmin}) to tmax ({tmax}) holds {max(0, stop - start)} "
+            "samples; pass a tmax that is larger."
+        )
+    return start, stop
+
+
+class Whole(NamedTuple):
+    """Events with complete windows, and the number of those without."""
+
+    used: NDArray[np.int64]
+    n_edge: int
+    n_bad: int
+
+
+def whole_windows(
+    samples: NDArray[np.int64], bad: NDArray[np.bool_], bounds: tuple[int, int]
+) -> Whole:
+    """Return the events whose windows lie inside the recording and hold no bad samples."""
+    start, stop = bounds
+    inside = samples[(samples + start >= 0) & (samples + stop <= bad.size)]
+    n_bad_until = np.r_[0, np.cumsum(bad)]
+    used = inside[n_bad_until[inside + stop] == n_bad_until[inside + start]]
+    return Whole(used, len(samples) - len(inside), len(inside) - len(used))
+
+
+def fullest_window(samples: NDArray[np.int64], length: int, n_times: int, margin: int) -> int:
+    """Return the start of the window of this length with the most events."""
+    if not len(samples):
+        return 0
+    samples = np.sort(samples)
+    counts = np.searchsorted(samples, samples + length) - np.arange(len(samples))
+    start = int(samples[np.argmax(counts)]) - margin
+    return max(0, min(start, n_times - length))
+
+
+def free_samples(
+    pair: Pair, samples: NDArray[np.int64], bounds: tuple[int, int], margin: float
+) -> NDArray[np.bool_]:
+    """Return which samples are good and away from the windows of events."""
+    reach = int(margin * pair.sfreq)
+    free = ~pair.bad
+    for sample in samples:
+        free[max(0, sample + bounds[0] - reach) : max(0, sample + bounds[1] + reach)] = False
+    return free
+
+
+def free_spectra(
+    pair: Pair, free: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return frequencies and the power of before, after and their difference, shape (3, n_freqs).
+
+    Welch's density of the stretches of two seconds that are free, as a mean over channels. SciPy
+    would want the stretches side by side, and a transform of the difference as well.
+    """
+    # A shorter stretch is taken where there is none of two seconds.
+    lengths = (int(seconds * pair.sfreq) for seconds in (2.0, 1.0, 0.5))
+    starts, length = next(((s, n) for n in lengths if (s := _tiles(free, n))), ([], 0))
+    if not length:
+        return np.zeros(0), np.zeros((3, 0))
+    window = get_window("hamming", length)
+    power = np.zeros((3, length // 2 + 1))
+    for start in starts:
+        cut = (x[:, start : start + length] for x in (pair.before, pair.after))
+        one, other = (rfft((x - x.mean(axis=1, keepdims=True)) * window, axis=1) for x in cut)
+        for k, found in enumerate((one, other, other - one)):
+            power[k] += np.einsum("cf,cf->f", found, found.conj()).real
+    power *= 2 / (pair.sfreq * np.sum(window**2) * len(starts) * len(pair.before))
+    power[:, 0] /= 2  # which has no negative counterpart,
+    if length % 2 == 0:
+        power[:, -1] /= 2  # as this one
+    return np.fft.rfftfreq(length, 1 / pair.sfreq), power
+
+
+def _tiles(free: NDArray[np.bool_], length: int) -> list[int]:
+    """Return the starts of adjacent free stretches of this length."""
+    return [k for start, stop in runs(free) for k in range(start, stop - length + 1, length)]
+
+
+def runs(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return starts and ends of the runs of chosen samples, shape (n_stretches, 2)."""
+    return np.flatnonzero(np.diff(np.r_[False, chosen, False].astype(int))).reshape(-1, 2)
+
+
+def rank_of(data: NDArray[np.float64], info: mne.Info) -> int:
+    """Return the rank over all channel types."""
+    # Linear dependence holds at every sample, so a subsample is enough.
+    data = data[:, :: max(1, data.shape[1] // max(2000, 20 * len(data)))]
+    # MNE's ICA restores the mean of each channel, which must not count towards the rank.
+    data = np.nan_to_num(data - np.nanmean(data, axis=1, keepdims=True))
+    raw = mne.io.RawArray(data, info, verbose="error")
+    rank = mne.compute_rank(raw, tol=1e-6, tol_kind="relative", verbose="error")
+    return int(sum(rank.values()))

@@ -1,0 +1,393 @@
+"""The public solver: checks, whitening, the choice of algorithm, and its result."""
+
+import time
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from mne.utils import ProgressBar, logger, verbose
+from numpy.typing import ArrayLike, NDArray
+
+from mne_otica.solver import _newton, _riemannian
+from mne_otica.solver._solution import Solution
+from mne_otica.solver._threads import one_blas_thread
+from mne_otica.solver._whitening import Channels, Whitening, chunks, project
+from mne_otica.solver.transport import gaussian_floor, gaussian_targets
+from mne_otica.utils.checks import (
+    RandomState,
+    _check_option,
+    _validate_flag,
+    _validate_matrix,
+    _validate_type,
+    as_generator,
+    warn,
+)
+
+ALGORITHMS = ("newton", "riemannian")
+REFINEMENTS = ("auto", "none", "rotation", "full")
+DEFAULT_MAX_ITER = 500
+# Largest correlation of signals that were whitened by their own sample covariance, in single
+# precision
+MAX_ROUNDING = 1e-4
+# Largest deviation of the covariance from the identity that passes as whitened: it
+# allows for whitening by a known covariance instead of that of the sample.
+MAX_WHITENESS_ERROR = 0.2
+
+
+class OTICAConvergenceWarning(UserWarning):
+    """The solver reached ``max_iter`` before it converged."""
+
+
+@dataclass
+class Unmixing:
+    """An unmixing matrix of whitened data, and information about the fit.
+
+    Attributes
+    ----------
+    W : ndarray, shape (n_components, n_components)
+        The matrix, with rows of unit length; orthogonal unless ``refine="full"``. Components are
+        ordered from the least to the most Gaussian. The skewness of each is not negative: its
+        large deflections are positive.
+    contrast : ndarray, shape (n_components,)
+        Squared Wasserstein distance of each component from a Gaussian, minus the value expected
+        for as many Gaussian samples: about zero for Gaussian noise.
+    n_iter : int
+        Number of iterations.
+    n_evaluations : int
+        Number of passes over the data or a subsample.
+    step : float
+        Largest rotation angle of the last iteration, in radians.
+    converged : bool
+        Whether that angle fell below the tolerance.
+    """
+
+    W: NDArray[np.float64]
+    contrast: NDArray[np.float64]
+    n_iter: int
+    n_evaluations: int
+    step: float
+    converged: bool
+
+
+@verbose
+def otica(
+    X: ArrayLike,
+    n_components: int | float | None = None,
+    *,
+    whiten: bool = True,
+    algorithm: str = "newton",
+    max_iter: int | str = "auto",
+    tol: float = 3e-3,
+    w_init: ArrayLike | None = None,
+    refine: bool | str = "auto",
+    compute: str = "low",
+    random_state: RandomState = None,
+    return_n_iter: bool = False,
+    verbose: bool | str | int | None = None,
+) -> tuple:
+    r"""Separate mixed signals into independent components by optimal transport.
+
+    The components are the directions whose distributions are farthest from a Gaussian in
+    the squared Wasserstein distance :footcite:`Jha2026`. No parameter needs tuning.
+
+    Parameters
+    ----------
+    X : array-like, shape (n_channels, n_samples)
+        The mixed signals. They are not changed.
+    n_components : int | float | None
+        The number of components. An int is a number of principal components; a float
+        between 0 and 1 selects as many as explain more than that share of the variance; None
+        uses the rank of the data. Must be None if ``whiten=False``.
+    whiten : bool
+        If True, X is centred, reduced to ``n_components`` principal components and
+        whitened. If False, X must be white already and is used as it is: nothing is
+        centred or reduced, and ``Y`` is exactly ``W @ X``.
+    algorithm : str
+        ``"newton"``: quasi-Newton on the orthogonal group, fast and deterministic.
+        ``"riemannian"``: the stochastic algorithm of the paper, for comparison.
+    max_iter : int | str
+        The maximum number of iterations. ``"auto"`` is 500 for ``"newton"``, and the number of
+        symmetric steps of the chosen ``compute`` for ``"riemannian"``.
+    tol : float
+        ``"newton"`` stops when no plane is rotated by more than this angle (in radians) in
+        an iteration, or when a few iterations hardly improve the objective, as happens with
+        nearly Gaussian components. ``"riemannian"`` always runs its whole schedule.
+    w_init : array-like, shape (n_components, n_components) | None
+        The initial unmixing matrix, which is made orthogonal. None starts from the principal axes.
+    refine : bool | str
+        How ``"newton"`` refines the optimum of the contrast. ``"none"`` (or False) stops at the
+        optimum, the estimate of the paper. ``"rotation"`` (or True) maximises the likelihood over
+        rotations. ``"full"`` maximises it over invertible matrices, so that errors of the sample
+        covariance do not enter. ``"auto"`` is ``"full"``, or ``"rotation"`` if
+        ``whiten=False`` and the sample covariance of X is not exactly the identity: X was then
+        whitened by a covariance that is known better than from these samples.
+    compute : str
+        ``"low"`` or ``"high"``: the paper's two budgets of restarts and steps.
+        Used by ``"riemannian"`` only.
+    random_state : int | RandomState | Generator | None
+        Seed of the subsamples and of the search for better optima. None is a fixed seed, so the
+        same call gives the same result.
+    return_n_iter : bool
+        Whether to return the number of iterations as well.
+    %(verbose)s
+
+    Returns
+    -------
+    K : ndarray, shape (n_components, n_channels) | None
+        The whitening matrix, None if ``whiten=False``.
+    W : ndarray, shape (n_components, n_components)
+        The unmixing matrix of the whitened data, with rows of unit length, so that components
+        have unit variance. It is orthogonal with ``refine="none"`` and ``"rotation"`` only.
+        Components are ordered from the least to the most Gaussian. The skewness of each is not
+        negative: its large deflections are positive.
+    Y : ndarray, shape (n_components, n_samples)
+        The components, ``W @ K @ (X - mean)``, or ``W @ X`` if ``whiten=False``.
+    n_iter : int
+        Number of iterations, only if ``return_n_iter=True``.
+
+    Notes
+    -----
+    For whitened data :math:`x` and an orthogonal :math:`W` with rows :math:`w_i` the solver
+    maximises :math:`\sum_i W_2^2(w_i^\top x, \mathcal{N}(0, 1))`. The optimum is then refined with
+    the score functions of the components in place of the transport maps, which gives the estimate
+    with the smallest variance; with ``refine="full"`` the likelihood is maximised over invertible
+    matrices. There the scale of a component may change in time, if its power in successive spans
+    of the recording is alike, so samples must be in their order. Pairs of components that are both
+    nearly Gaussian, and whose power does not change, are not refined.
+
+    If threadpoolctl is installed, the objective is computed on as many threads as there are cores,
+    or as set by the environment variable ``OMP_NUM_THREADS``; the result does not depend on their
+    number.
+
+    If the rotations are still larger than ``tol`` at ``max_iter``, there is an
+    :class:`OTICAConvergenceWarning`.
+
+    References
+    ----------
+    .. footbibliography::
+
+    Examples
+    --------
+    >>> import mne_otica
+    >>> X, mixing, _ = mne_otica.simulation.mixture("laplace", 5)
+    >>> K, W, Y = mne_otica.otica(X, verbose="error")
+    >>> mne_otica.metrics.amari_index(W @ K, mixing) < 0.1
+    True
+    """
+    X = _validate_matrix(X, "X")
+    _validate_flag(whiten, "whiten")
+    _validate_flag(return_n_iter, "return_n_iter")
+    n_channels, n_samples = X.shape
+    if n_channels == 0:
+        raise ValueError(f"X has no channels, shape {X.shape}; pass at least one signal.")
+    if n_samples < n_channels:
+        raise ValueError(
+            f"X has fewer samples ({n_samples}) than channels ({n_channels}); pass signals as "
+            "rows (transpose X if they are columns), or more data."
+        )
+    options = dict(
+        algorithm=algorithm,
+        max_iter=max_iter,
+        tol=tol,
+        w_init=w_init,
+        refine=refine,
+        compute=compute,
+        random_state=random_state,
+    )
+    if whiten:
+        whitening = _whitening(X, n_components)
+        X_white = project(whitening.K, X, whitening.mean, np.float32)
+        unmixing = unmix(X_white, **options)
+        del X_white
+        Y = project(unmixing.W @ whitening.K, X, whitening.mean, np.float64)
+        K = whitening.K
+    else:
+        _check_white(X, n_components)
+        unmixing = unmix(X, **options)
+        K, Y = None, unmixing.W @ X
+    return (K, unmixing.W, Y, unmixing.n_iter)[: 4 if return_n_iter else 3]
+
+
+@one_blas_thread()
+def unmix(
+    X: NDArray,
+    *,
+    algorithm: str = "newton",
+    max_iter: int | str = "auto",
+    tol: float = 3e-3,
+    w_init: ArrayLike | None = None,
+    refine: bool | str = "auto",
+    compute: str = "low",
+    random_state: RandomState = None,
+) -> Unmixing:
+    """Separate whitened data into independent components; see `otica` for the parameters."""
+    max_iter = check_options(algorithm, max_iter, tol, refine, compute)
+    rng = as_generator(random_state)
+    W = _initial_rotation(w_init, len(X))
+    if len(X) == 1:
+        warn("There is only one component, so there is nothing to separate.")
+    started = time.perf_counter()
+    bar = ProgressBar(max_iter, mesg="OT-ICA")
+    on_step = partial(bar.update_with_increment_value, 1)
+    if algorithm == "newton":
+        refinement = _chosen_refinement(refine, X)
+        solution = _newton.solve(
+            X, W, tol=tol, max_iter=max_iter, refinement=refinement, rng=rng, on_step=on_step
+        )
+    else:
+        start = None if w_init is None else W
+        solution = _riemannian.solve(
+            X, start, budget=compute, max_iter=max_iter, rng=rng, on_step=on_step
+        )
+    bar.update(max_iter)  # few fits take as many iterations as are allowed
+    del on_step, bar  # ends its line before the next is logged
+    logger.info(
+        f"OT-ICA: {len(X)} components of {X.shape[1]} samples in {solution.n_iter} iterations, "
+        f"last rotation {solution.step:.1e} rad, {time.perf_counter() - started:.1f} s"
+    )
+    if not solution.converged:
+        warn(
+            f"OT-ICA did not converge in {solution.n_iter} iterations: the last one rotated by "
+            f"{solution.step:.1e} rad, the tolerance is {tol:.1e}. Increase max_iter "
+            f"(now {max_iter}), or use more data or fewer components.",
+            OTICAConvergenceWarning,
+        )
+    return _in_order(solution, X)
+
+
+def check_options(
+    algorithm: str, max_iter: int | str, tol: float, refine: bool | str, compute: str
+) -> int:
+    """Check the options of the algorithms and return the number of iterations allowed."""
+    _check_option("algorithm", algorithm, ALGORITHMS)
+    _check_option("compute", compute, tuple(_riemannian.BUDGETS))
+    _validate_type(refine, (bool, str), "refine")
+    if isinstance(refine, str):
+        _check_option("refine", refine, REFINEMENTS, extra="when it is a string")
+    _validate_type(tol, "numeric", "tol")
+    if not 0 < tol < np.pi:
+        raise ValueError(f"tol must be an angle between 0 and pi, got {tol}; try 3e-3.")
+    _validate_type(max_iter, ("int-like", str), "max_iter")
+    if isinstance(max_iter, str):
+        _check_option("max_iter", max_iter, ("auto",), extra="when it is a string")
+        if algorithm == "riemannian":
+            return _riemannian.BUDGETS[compute].symmetric_steps
+        return DEFAULT_MAX_ITER
+    if max_iter < 1:
+        raise ValueError(f"max_iter must be at least 1, got {max_iter}.")
+    return int(max_iter)
+
+
+def _whitening(X: NDArray, n_components: int | float | None) -> Whitening:
+    """Return the whitening matrix for the requested components, up to the rank of the data."""
+    _validate_type(n_components, ("int-like", float, None), "n_components")
+    channels = Channels(X)
+    rank = channels.rank
+    if rank == 0:
+        raise ValueError(f"All {len(X)} channels of X are constant; there is nothing to separate.")
+    if isinstance(n_components, float):
+        if not 0 < n_components < 1:
+            raise ValueError(
+                f"n_components={n_components} is a share of the variance and must lie between "
+                "0 and 1; pass an int for a number of components."
+            )
+        return channels.whitening(n_components)
+    cause = _rank_cause(channels.constant, len(X), rank)
+    if n_components is None:
+        if rank < len(X):
+            warn(f"{cause} Estimating {rank} components.")
+        return channels.whitening()
+    if n_components < 1:
+        raise ValueError(f"n_components must be at least 1, got {n_components}.")
+    if n_components > rank:
+        raise ValueError(
+            f"n_components ({n_components}) exceeds the rank of the data ({rank}). {cause} Pass "
+            f"{rank} or fewer, or None to use the rank."
+        )
+    return channels.whitening(int(n_components))
+
+
+def _rank_cause(constant: NDArray[np.intp], n_channels: int, rank: int) -> str:
+    """Return why the rank is lower than the number of channels, as text."""
+    if len(constant):
+        return f"X has {n_channels} channels, of which {constant.tolist()} are constant."
+    if rank < n_channels:
+        return (
+            f"X has {n_channels} channels but only rank {rank}: some are copies or sums of others "
+            "(an average reference, interpolated or duplicated channels, projections)."
+        )
+    return f"X has {n_channels} channels."
+
+
+def _check_white(X: NDArray, n_components: int | float | None) -> None:
+    if n_components not in (None, len(X)):
+        raise ValueError(
+            f"n_components={n_components} needs whiten=True; with whiten=False all {len(X)} rows "
+            "of X are used as they are, so pass n_components=None."
+        )
+    power = sum(X[:, chunk] @ X[:, chunk].T for chunk in chunks(X)) / X.shape[1]
+    error = np.abs(power - np.eye(len(X))).max()
+    if error > MAX_WHITENESS_ERROR:
+        raise ValueError(
+            f"X is not white: its covariance differs from the identity by up to {error:.2g}. Pass "
+            "whiten=True, or whiten X first."
+        )
+
+
+def _initial_rotation(w_init: ArrayLike | None, size: int) -> NDArray[np.float64]:
+    """Return the orthogonal matrix nearest to the one given."""
+    if w_init is None:
+        return np.eye(size)
+    w_init = _validate_matrix(w_init, "w_init").astype(np.float64)
+    if w_init.shape != (size, size):
+        raise ValueError(
+            f"w_init must have shape ({size}, {size}), one row per component, got {w_init.shape}."
+        )
+    left, stretch, right = np.linalg.svd(w_init)
+    if stretch[-1] < 1e-10 * stretch[0]:
+        raise ValueError(
+            f"w_init is singular (smallest singular value {stretch[-1]:.2g}, largest "
+            f"{stretch[0]:.2g}); pass an invertible matrix, or None for the principal axes."
+        )
+    return left @ right
+
+
+def _chosen_refinement(refine: bool | str, X: NDArray) -> str:
+    """Return the refinement to use for these data."""
+    if not isinstance(refine, str):
+        return "rotation" if refine else "none"
+    if refine != "auto":
+        return refine
+    # If the sample covariance is not exactly the identity, the signals were whitened by a
+    # covariance from elsewhere, which is better known, so only the rotation is refined.
+    covariance = sum(X[:, chunk] @ X[:, chunk].T for chunk in chunks(X))
+    std = np.sqrt(np.diag(covariance))
+    error = np.abs(covariance / np.outer(std, std) - np.eye(len(X))).max()
+    return "full" if error < MAX_ROUNDING else "rotation"
+
+
+def _in_order(solution: Solution, X: NDArray) -> Unmixing:
+    """Sort the components by contrast, and make their large deflections positive."""
+    n_samples = X.shape[1]
+    order = np.argsort(solution.correlation, kind="stable")
+    W = solution.W[order]
+    up = np.where(_third_moments(W, X) < 0, -1.0, 1.0)
+    power = 1 + np.mean(gaussian_targets(n_samples) ** 2)
+    return Unmixing(
+        W=W * up[:, np.newaxis],
+        contrast=power - 2 * solution.correlation[order] - gaussian_floor(n_samples),
+        n_iter=solution.n_iter,
+        n_evaluations=solution.n_evaluations,
+        step=solution.step,
+        converged=solution.converged,
+    )
+
+
+def _third_moments(W: NDArray[np.float64], X: NDArray) -> NDArray[np.float64]:
+    """Return the third central moment of each component."""
+    mean = (W @ X.mean(axis=1, dtype=np.float64))[:, np.newaxis]
+    total = np.zeros(len(W))
+    for chunk in chunks(X):
+        Y = W @ X[:, chunk] - mean
+        total += np.einsum("ij,ij,ij->i", Y, Y, Y)  # a power of three takes ten times as long
+    return total / X.shape[1]

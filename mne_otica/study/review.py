@@ -1,0 +1,402 @@
+"""Review of a study: its recordings, worst first, and the decisions of people.
+
+Decisions are written to the tables of components, like edits by hand. Marks and notes on whole
+recordings are written to ``review.tsv``. Every change is on disk before it is confirmed, and is
+rejected if the table has changed since the person saw it.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from mne_otica.study import storage as files
+from mne_otica.study.components_table import (
+    bad_components,
+    cells,
+    decision,
+    edited_text,
+    glance,
+    read_table,
+    table_source,
+)
+from mne_otica.study.inputs import Name, Recording, Unit, bids_recording, group
+from mne_otica.study.rows import STATUSES, Row, kept_rows
+from mne_otica.study.stages import UnitStages
+from mne_otica.study.state import Options
+from mne_otica.study.views import Opened, topographies
+
+try:
+    import fcntl
+except ImportError:  # on Windows, where only the requests to one server are locked
+    fcntl = None
+
+_MARKS = "review.tsv"
+_MARK_COLUMNS = ("recording", "later", "note", "who", "when")
+_MOST_OPEN = 2  # recordings that are kept in memory
+_LONGEST_NOTE = 2000
+# One at a time, as MNE's log level is global. Decisions do not wait for it.
+_COMPUTING = threading.Lock()
+_GOES_FIRST = STATUSES[:2]  # failed and unsure, sorted before the harm
+
+
+class Refusal(ValueError):
+    """A request that cannot be fulfilled; nothing was changed."""
+
+    def __init__(self, status: HTTPStatus, message: str, **facts: Any) -> None:
+        super().__init__(message)
+        self.status, self.facts = status, facts
+
+
+@dataclass(frozen=True)
+class Item:
+    """A recording of the study, as found when the review started."""
+
+    row: Row
+    recording: Recording
+    unit: Unit
+
+    @property
+    def label(self) -> str:
+        """The name of the recording."""
+        return self.recording.name.label
+
+
+class Review:
+    """A study under review.
+
+    Recordings and components are referred to by their indices among those found when the
+    review started.
+
+    Parameters
+    ----------
+    out : pathlib.Path
+        The output folder of the study.
+    who : str
+        The name to record with decisions.
+    """
+
+    def __init__(self, out: Path, who: str) -> None:
+        self.out, self.who = out.absolute(), _one_line(who, "name")
+        self.items = _items(self.out)
+        self._name = (_bids_root(self.out) or self.out).name
+        self._opened: dict[tuple[int, str], Opened] = {}
+        self._writing = threading.Lock()
+
+    # What is shown
+
+    def study(self) -> dict[str, Any]:
+        """Return the recordings, worst first."""
+        marks = self._marks()
+        rows = kept_rows(self.out)
+        return {
+            "name": self._name,
+            "who": self.who,
+            "recordings": [
+                self._summary(item, rows.get(item.label, (None, item.row))[1], marks)
+                for item in self.items
+            ],
+        }
+
+    def _summary(self, item: Item, row: Row, marks: dict[str, dict[str, str]]) -> dict[str, Any]:
+        mark = marks.get(item.label, dict.fromkeys(_MARK_COLUMNS, ""))
+        shown = ("status", "message", "benefit", "harm", "stability", "removed", "warnings")
+        return {name: row[name] for name in shown} | {
+            "label": item.label,
+            "later": mark["later"] == "yes",
+            "note": mark["note"],
+            "version": files.digest(mark),
+            "changed": self._is_changed(item),
+        }
+
+    def _is_changed(self, item: Item) -> bool:
+        """Return whether a run would clean a recording again because of a new decision."""
+        work = self._work(item)
+        applied = work.sidecar("apply", item.recording).get("Results", {}).get("components")
+        try:
+            return applied is not None and applied != work.excluded()
+        except (OSError, ValueError, KeyError):
+            return False
+
+    def recording(self, index: int) -> dict[str, Any]:
+        """Return the components of a recording with topographies, or why there are none."""
+        item = self._item(index)
+        work = self._work(item)
+        shown = {
+            "label": item.label,
+            "has_signals": item.recording.path.exists(),
+            "has_report": work.report(item.recording).is_file(),
+            "changed": self._is_changed(item),
+            "shared": [one.name.label for one in item.unit.recordings if one != item.recording],
+            "components": [],
+            "problem": None,
+        }
+        if not work.path("find", ".fif").exists():
+            return shown | {"problem": "No ICA was fitted, so there are no components to show."}
+        try:
+            shown |= self._components(work)
+            with _COMPUTING:
+                ica = work.fitted_ica()
+                return shown | {"channels": ica.ch_names, "topographies": topographies(ica)}
+        except (OSError, ValueError, KeyError) as error:
+            problem = f"The components cannot be shown: {error}"
+            return shown | {"components": [], "problem": problem}
+
+    def _components(self, work: UnitStages) -> dict[str, Any]:
+        """Return the table of components and its version; raise if it is not valid."""
+        n_components = work.sidecar("fit")["Results"]["n_components"]
+        read_table(work.table, n_components)
+        text = table_source(work.table)
+        rows = cells(text)
+        rows = [rows.get(one, _kept(one)) for one in range(n_components)]
+        return {
+            "version": _version(text),
+            "components": rows,
+            "glances": [glance(row) for row in rows],
+        }
+
+    def component(self, index: int, component: int) -> dict[str, Any]:
+        """Return the time course and the spectrum of a component."""
+        with self._open(index) as opened:
+            _check_number(component, opened.ica.n_components_, "component")
+            return opened.component(component)
+
+    def effect(
+        self, index: int, channel: int | None, start: float | None, component: int
+    ) -> dict[str, Any]:
+        """Return the effect of the current decisions on a recording."""
+        item = self._item(index)
+        with self._open(index) as opened:
+            _check_number(component, opened.ica.n_components_, "component")
+            if channel is not None:
+                _check_number(channel, len(opened.filtered.ch_names), "channel")
+            rows = read_table(self._work(item).table, opened.ica.n_components_)
+            return opened.effect(bad_components(rows), channel, start, component)
+
+    def report(self, index: int) -> bytes:
+        """Return the report of a recording."""
+        item = self._item(index)
+        try:
+            return self._work(item).report(item.recording).read_bytes()
+        except OSError as error:
+            raise Refusal(HTTPStatus.NOT_FOUND, f"{item.label} has no report.") from error
+
+    @contextmanager
+    def _open(self, index: int) -> Iterator[Opened]:
+        """Read and filter a recording, unless it is in the cache."""
+        item = self._item(index)
+        work = self._work(item)
+        key = index, str(work.sidecar("find").get("Key"))
+        with _COMPUTING:
+            try:
+                opened = self._opened.pop(key, None) or Opened(work, item.recording)
+            except (OSError, ValueError, KeyError) as error:
+                raise Refusal(HTTPStatus.NOT_FOUND, f"It cannot be shown: {error}") from error
+            self._opened[key] = opened
+            for other in list(self._opened)[:-_MOST_OPEN]:
+                del self._opened[other]
+            yield opened
+
+    # What people decide
+
+    def decide(
+        self, index: int, component: int, version: str, status: str | None, note: str | None
+    ) -> dict[str, Any]:
+        """Write a decision or a note on a component to the table; return the table.
+
+        Parameters
+        ----------
+        index, component : int
+            The recording and the component.
+        version : str
+            The version of the table that the person saw.
+        status : "good" | "bad" | None
+            Whether to keep or to remove it; None does not change the status.
+        note : str | None
+            A note; None does not change the note.
+        """
+        item = self._item(index)
+        work = self._work(item)
+        note = None if note is None else _one_line(note, "note")
+        with self._alone():
+            try:
+                present = self._components(work)
+                text = table_source(work.table)
+            except (OSError, ValueError, KeyError) as error:
+                raise Refusal(HTTPStatus.CONFLICT, str(error), components=[]) from error
+            if version != _version(text):
+                raise Refusal(
+                    HTTPStatus.CONFLICT, "Someone else has changed this table.", **present
+                )
+            _check_number(component, len(present["components"]), "component")
+            row = present["components"][component]
+            changes = decision(row, self.who, _now(), status, note)
+            _write(self.out, work.table, edited_text(text, {component: changes}))
+            return self._components(work) | {"changed": self._is_changed(item)}
+
+    def mark(self, index: int, version: str, later: bool, note: str) -> dict[str, Any]:
+        """Mark a recording for later, or write a note on it; return its summary."""
+        item = self._item(index)
+        with self._alone():
+            marks = self._marks()
+            present = marks.get(item.label, dict.fromkeys(_MARK_COLUMNS, ""))
+            if version != files.digest(present):
+                raise Refusal(
+                    HTTPStatus.CONFLICT,
+                    "Someone else has marked this recording.",
+                    recording=self._summary(item, item.row, marks),
+                )
+            marks[item.label] = {
+                "recording": item.label,
+                "later": "yes" if later else "no",
+                "note": _one_line(note, "note"),
+                "who": self.who,
+                "when": _now(),
+            }
+            file = io.StringIO(newline="")
+            writer = csv.DictWriter(file, _MARK_COLUMNS, delimiter="\t", lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(marks[label] for label in sorted(marks))
+            _write(self.out, self.out / _MARKS, file.getvalue())
+            return self._summary(item, item.row, marks)
+
+    def _marks(self) -> dict[str, dict[str, str]]:
+        """Return the marks on recordings, by label."""
+        try:
+            text = (self.out / _MARKS).read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            return {}
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter="\t")
+        rows = [{name: row.get(name) or "" for name in _MARK_COLUMNS} for row in reader]
+        return {row["recording"]: row for row in rows}
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Lock against writes by others between reading and writing, also on other servers."""
+        path = self.out / files.WORK / "review.lock"
+        with self._writing, open(path, "ab") as file:
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, or on a kill
+            yield
+
+    # What is where
+
+    def _item(self, index: int) -> Item:
+        _check_number(index, len(self.items), "recording")
+        return self.items[index]
+
+    def _work(self, item: Item) -> UnitStages:
+        return UnitStages(item.unit, self.out, Options({}, ()))
+
+
+def _kept(component: int) -> dict[str, str]:
+    """Return the row of a component missing from the table: it is kept."""
+    return {"component": str(component), "status": "good"}
+
+
+def _write(out: Path, path: Path, text: str) -> None:
+    """Write a file atomically, with its own line ends."""
+    with files.staged(out, path.parent) as scratch:
+        (scratch / path.name).write_bytes(text.encode())
+
+
+def _version(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _one_line(text: str, what: str) -> str:
+    """Return text on one line for a cell of a table; raise if it is too long."""
+    if len(text) > _LONGEST_NOTE:
+        raise Refusal(
+            HTTPStatus.BAD_REQUEST,
+            f"A {what} has at most {_LONGEST_NOTE} characters, not {len(text)}; shorten it.",
+        )
+    return " ".join("".join(one if one.isprintable() else " " for one in text).split())
+
+
+def _check_number(number: int, count: int, what: str) -> None:
+    if not 0 <= number < count:
+        raise Refusal(HTTPStatus.NOT_FOUND, f"There is no {what} {number}; there are {count}.")
+
+
+# The recordings
+
+
+def _items(out: Path) -> list[Item]:
+    """Return the recordings of a study, worst first."""
+    description = files.read_json(out / "dataset_description.json")
+    rows = kept_rows(out)
+    if "mne-otica" not in str(description.get("GeneratedBy")) or not rows:
+        raise ValueError(
+            f"{out} holds no study that this version of mne_otica has run; give the folder that "
+            "it wrote to, or run the study again."
+        )
+    root = _bids_root(out)
+    recordings = [_recording(path, label, root) for label, (path, _) in rows.items()]
+    sharing = {one: unit for unit in group(recordings, True) for one in unit.recordings}
+    items = [
+        Item(row, recording, _unit(out, recording, sharing[recording]))
+        for recording, (_, row) in zip(recordings, rows.values(), strict=True)
+    ]
+    return sorted(items, key=_badness)
+
+
+def _bids_root(out: Path) -> Path | None:
+    """Return the root of the BIDS study of the recordings, if there is one."""
+    links = files.read_json(out / "dataset_description.json").get("DatasetLinks")
+    link = links.get("raw") if isinstance(links, dict) else None
+    return None if link is None else Path(os.path.normpath(out / str(link)))
+
+
+def _recording(path: Path, label: str, root: Path | None) -> Recording:
+    """Return the recording of a row."""
+    if root is not None and root in path.parents:
+        recording = bids_recording(path, root)
+        if recording.name.label == label:
+            return recording
+    return Recording(path, Name(Path(), label))
+
+
+def _unit(out: Path, recording: Recording, sharing: Unit) -> Unit:
+    """Return the recordings that shared the ICA when one was cleaned last."""
+
+    def stages(unit: Unit) -> UnitStages:
+        return UnitStages(unit, out, Options({}, ()))
+
+    own = Unit(recording.name, (recording,))
+    applied = stages(own).sidecar("apply", recording).get("SHA256")
+    fitted = stages(own).sidecar("fit").get("SHA256")
+    together = stages(sharing).sidecar("fit").get("SHA256")
+    if together is None or (fitted is not None and applied in (None, fitted)):
+        return own
+    members = tuple(
+        one
+        for one in sharing.recordings
+        if stages(sharing).sidecar("apply", one).get("SHA256") in (None, together)
+    )
+    return Unit(sharing.name, members)
+
+
+def _badness(item: Item) -> tuple[int, float, bool, float, str]:
+    """Return the sort key: failed, unsure, largest harm, then lowest stability."""
+    row = item.row
+    first = len(_GOES_FIRST)
+    if row["status"] in _GOES_FIRST:
+        first = _GOES_FIRST.index(row["status"])
+    harm = round(row["harm"] or 0.0, 3)  # as it is shown; trust tells apart what harm does not
+    trust = 1.0 if row["stability"] is None else row["stability"]
+    return first, -harm, row["converged"] is not False, trust, item.label

@@ -1,0 +1,283 @@
+"""The HTTP server of the review page, for the local user only.
+
+The server listens on the loopback address only. The address has a random token; requests
+without it, or sent by other web pages (checked by Host and Origin), are rejected.
+Recordings, components and channels are numbers, so that no part of a request becomes part of a
+path.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import re
+import secrets
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files as package_files
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from mne.utils import logger
+
+from mne_otica.study.review import Refusal, Review
+
+_ADDRESS = "127.0.0.1"
+_LARGEST_BODY = 64 * 1024  # bytes; a decision with a long note needs less than a tenth of that
+_DISCARDED = 32 * 1024**2  # bytes to read of a body that is too large, so that the reply arrives
+_TOKEN_BYTES = 32
+_IDLE = 60  # s after which a connection is closed
+_NUMBER = re.compile(r"\d{1,6}", re.ASCII)
+_SECONDS = re.compile(r"\d{1,8}(\.\d{1,6})?", re.ASCII)
+_HTML, _SCRIPT = "text/html; charset=utf-8", "text/javascript; charset=utf-8"
+_PAGES = {
+    "": ("index.html", _HTML),
+    "review.css": ("review.css", "text/css; charset=utf-8"),
+    **{name: (name, _SCRIPT) for name in ("review.js", "draw.js", "page.js")},
+}
+_JSON = "application/json; charset=utf-8"
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+# MNE's reports contain scripts, which run in a sandbox.
+_REPORT_POLICY = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; " + (
+    "style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
+)
+
+
+class ReviewServer(ThreadingHTTPServer):
+    """The server of one study.
+
+    Parameters
+    ----------
+    review : instance of Review
+        The study.
+    port : int
+        The port; 0 uses any free port.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, review: Review, port: int = 0) -> None:
+        super().__init__((_ADDRESS, port), _Handler)
+        self.review = review
+        self.token = secrets.token_urlsafe(_TOKEN_BYTES)
+        self.pages = {
+            name: (
+                package_files("mne_otica.study").joinpath("review_page", file).read_bytes(),
+                kind,
+            )
+            for name, (file, kind) in _PAGES.items()
+        }
+
+    @property
+    def hosts(self) -> tuple[str, str]:
+        """The host names of the server for a browser on this machine."""
+        return f"{_ADDRESS}:{self.server_port}", f"localhost:{self.server_port}"
+
+    @property
+    def address(self) -> str:
+        """The address of the page."""
+        return f"http://{self.hosts[0]}/{self.token}/"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One request, which is checked before it is answered."""
+
+    server: ReviewServer
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "mne_otica", ""
+    timeout = _IDLE
+
+    def do_GET(self) -> None:
+        """Answer with a page or with data."""
+        self._answer(self._get)
+
+    def do_POST(self) -> None:
+        """Record a decision."""
+        self._answer(self._post)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Reply to malformed requests and unknown methods."""
+        if code == HTTPStatus.NOT_IMPLEMENTED:
+            code = HTTPStatus.METHOD_NOT_ALLOWED
+        self._refuse(HTTPStatus(code), message or HTTPStatus(code).phrase, {})
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, the base class's name
+        """Log nothing, as addresses contain the token."""
+
+    def _answer(self, act: Callable[[str, str], tuple[bytes, str, dict[str, str]]]) -> None:
+        """Check a request and execute it; reply with a reason if that is not possible."""
+        try:
+            address = urlsplit(self.path)
+            self._check_sender()
+            path = self._without_token(address.path)
+            self._send(HTTPStatus.OK, *act(path, address.query))
+        except Refusal as refusal:
+            self._refuse(refusal.status, str(refusal), refusal.facts)
+        except (BrokenPipeError, ConnectionResetError, TimeoutError):
+            self.close_connection = True  # the browser has disconnected
+        except ValueError as error:
+            self._refuse(HTTPStatus.BAD_REQUEST, str(error), {})
+        except Exception as error:  # an error in one recording must not end the review
+            logger.warning(f"Review: {type(error).__name__}: {error}")
+            told = f"It cannot be shown ({type(error).__name__}: {error})."
+            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, told, {})
+
+    def _check_sender(self) -> None:
+        """Reject requests sent by other web pages."""
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) != 1 or hosts[0] not in self.server.hosts:
+            raise Refusal(HTTPStatus.FORBIDDEN, "This server is for this machine only.")
+        origin = self.headers.get("Origin", f"http://{hosts[0]}")
+        site = self.headers.get("Sec-Fetch-Site", "same-origin")
+        # Following a link to the page is allowed from anywhere.
+        followed = self.headers.get("Sec-Fetch-Mode") == "navigate" and self.command == "GET"
+        foreign = site not in ("same-origin", "none") and not followed
+        if origin != f"http://{hosts[0]}" or foreign:
+            raise Refusal(HTTPStatus.FORBIDDEN, "Another page may not use this server.")
+
+    def _without_token(self, path: str) -> str:
+        """Return the path without the token; reject the request if it has none."""
+        token, slash, rest = path.removeprefix("/").partition("/")
+        if not slash or not hmac.compare_digest(token.encode(), self.server.token.encode()):
+            raise Refusal(
+                HTTPStatus.FORBIDDEN, "Open the address that mne_otica review has printed."
+            )
+        return rest
+
+    # Questions
+
+    def _get(self, path: str, query: str) -> tuple[bytes, str, dict[str, str]]:
+        if path in self.server.pages:
+            return *self.server.pages[path], {}
+        review, asked = self.server.review, _parameters(query)
+        if path == "report":
+            page = review.report(_number(asked, "recording"))
+            policy = {"Content-Security-Policy": _REPORT_POLICY}
+            return page, _HTML, policy
+        if path == "api/study":
+            return _json(review.study())
+        if path == "api/recording":
+            return _json(review.recording(_number(asked, "recording")))
+        if path == "api/component":
+            return _json(review.component(_number(asked, "recording"), _number(asked, "component")))
+        if path == "api/effect":
+            return _json(
+                review.effect(
+                    _number(asked, "recording"),
+                    _number(asked, "channel") if "channel" in asked else None,
+                    _seconds(asked, "start") if "start" in asked else None,
+                    _number(asked, "component"),
+                )
+            )
+        raise Refusal(HTTPStatus.NOT_FOUND, "There is no such page.")
+
+    # Decisions
+
+    def _post(self, path: str, query: str) -> tuple[bytes, str, dict[str, str]]:
+        if path not in ("api/decision", "api/mark"):
+            raise Refusal(HTTPStatus.NOT_FOUND, "There is no such page.")
+        if "Origin" not in self.headers:
+            raise Refusal(HTTPStatus.FORBIDDEN, "Only the page may send decisions.")
+        body, review = self._body(), self.server.review
+        index = _field(body, "recording", int)
+        version = _field(body, "version", str)
+        if path == "api/mark":
+            later, note = _field(body, "later", bool), _field(body, "note", str)
+            return _json(review.mark(index, version, later, note))
+        status, note = (_field(body, name, str | None) for name in ("status", "note"))
+        if status not in ("good", "bad", None) or (status is None and note is None):
+            raise Refusal(HTTPStatus.BAD_REQUEST, f"Status {status!r} is neither good nor bad.")
+        component = _field(body, "component", int)
+        return _json(review.decide(index, component, version, status, note))
+
+    def _body(self) -> dict[str, Any]:
+        """Return the JSON object that was sent; reject it if it is invalid or too large."""
+        if self.headers.get_content_type() != "application/json":
+            raise Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Decisions are sent as JSON.")
+        length = self.headers.get("Content-Length", "")
+        if not length.isascii() or not length.isdecimal() or "Transfer-Encoding" in self.headers:
+            raise Refusal(HTTPStatus.LENGTH_REQUIRED, "The length of the body must be given.")
+        if int(length) > _LARGEST_BODY:
+            raise Refusal(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"At most {_LARGEST_BODY} bytes are taken."
+            )
+        text = self.rfile.read(int(length))
+        try:
+            body = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise Refusal(HTTPStatus.BAD_REQUEST, "The body is not JSON.") from error
+        if not isinstance(body, dict):
+            raise Refusal(HTTPStatus.BAD_REQUEST, "The body is not a JSON object.")
+        return body
+
+    # Answers
+
+    def _send(self, status: HTTPStatus, body: bytes, kind: str, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in (_HEADERS | headers).items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _refuse(self, status: HTTPStatus, message: str, facts: dict[str, Any]) -> None:
+        """Reply with an error; close the connection if the body was not read."""
+        self.close_connection = True
+        self._send(status, *_json({"error": message} | facts)[:2], {"Connection": "close"})
+        if self.command == "POST":
+            self._discard_body()
+
+    def _discard_body(self) -> None:
+        """Read the rest of the body: if the connection closes earlier, the reply may be lost."""
+        self.connection.settimeout(1.0)
+        left = _DISCARDED
+        try:
+            while left > 0 and (part := self.rfile.read1(_LARGEST_BODY)):
+                left -= len(part)
+        except OSError:
+            pass
+
+
+def _json(content: Any) -> tuple[bytes, str, dict[str, str]]:
+    return json.dumps(content, allow_nan=False).encode(), _JSON, {}
+
+
+def _parameters(query: str) -> dict[str, str]:
+    """Return the parameters of an address; reject repeated ones."""
+    pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=8)
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise Refusal(HTTPStatus.BAD_REQUEST, "A parameter is there twice.")
+    return found
+
+
+def _number(asked: dict[str, str], name: str) -> int:
+    if not _NUMBER.fullmatch(asked.get(name, "")):
+        raise Refusal(HTTPStatus.BAD_REQUEST, f"{name} must be a number.")
+    return int(asked[name])
+
+
+def _seconds(asked: dict[str, str], name: str) -> float:
+    if not _SECONDS.fullmatch(asked.get(name, "")):
+        raise Refusal(HTTPStatus.BAD_REQUEST, f"{name} must be a time in seconds.")
+    return float(asked[name])
+
+
+def _field(body: dict[str, Any], name: str, kind: Any) -> Any:
+    """Return a field of a decision; booleans do not count as numbers."""
+    value = body.get(name)
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise Refusal(HTTPStatus.BAD_REQUEST, f"{name} is missing, or not what it should be.")
+    return value

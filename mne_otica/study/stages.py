@@ -1,0 +1,389 @@
+"""The stages of one unit of a study (fit, find, apply, evaluate), each run only if needed."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import re
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import mne
+import numpy as np
+from mne.utils import logger
+from numpy.typing import NDArray
+
+from mne_otica.artifacts import (
+    BlinkCandidate,
+    BlinkScores,
+    BlinkTimes,
+    as_events,
+    blink_events,
+    kinds,
+    restored,
+)
+from mne_otica.cleaning import clean as cleaning
+from mne_otica.cleaning.by_hand import blinks_of_choice, conclude_choice
+from mne_otica.cleaning.taken import to_take
+from mne_otica.evaluation import evaluate as evaluation
+from mne_otica.signals.recording import filtered_copy
+from mne_otica.study import storage as files
+from mne_otica.study.components_table import (
+    decisions,
+    edited_text,
+    read_table,
+    reworded,
+    table_text,
+)
+from mne_otica.study.inputs import Recording, Unit, read
+from mne_otica.study.state import Options, UnitState
+from mne_otica.trust.stability import stability as find_stability
+
+if TYPE_CHECKING:
+    from mne.io import BaseRaw
+    from mne.preprocessing import ICA
+
+_BLINK_FACTS = ("source", "channels", "polarity", "score")
+
+
+class UnitStages(UnitState):
+    """The stages of the recordings that share one ICA."""
+
+    def __init__(self, unit: Unit, out: Path, options: Options) -> None:
+        super().__init__(unit, out, options)
+        # Results passed on to later stages, by recording
+        self._raws: dict[Recording, tuple[BaseRaw, list[str]]] = {}
+        self._bads: dict[Recording, list[str]] = {}
+        self._filtered: dict[Recording, BaseRaw] = {}
+        self._cleaned: dict[Recording, tuple[BaseRaw, cleaning.Taken]] = {}
+
+    def do(self, stage: str, recording: Recording | None = None) -> None:
+        """Run a stage unless it is done."""
+        key = self.key(stage, recording)  # raises if the stage before is missing
+        if not self.options.overwrite and self.is_done(stage, recording):
+            return
+        started = time.perf_counter()
+        sidecar = self.path(stage, ".json", recording)
+        with (
+            files.staged(self.out, sidecar.parent) as scratch,
+            warnings.catch_warnings(record=True) as caught,
+            mne.use_log_level("info" if logger.level <= logging.DEBUG else "warning"),
+        ):
+            warnings.simplefilter("always")
+            results = getattr(self, f"_{stage}")(scratch, *([recording] if recording else []))
+            written = sorted(scratch.iterdir())
+            outputs = {path.name: self.notes.hash_of(path) for path in written}
+            outputs.pop(self.table.name, None)  # people may edit it
+            content = {
+                "Stage": stage,
+                "Sources": list(self.source_hashes()),
+                "SHA256": self.source_hashes(),
+                "Outputs": outputs,
+                "Parameters": self.parameters(stage, recording),
+                "Versions": cleaning.versions(),
+                "Upstream": self.upstream(stage, recording),
+                "Key": key,
+                "Warnings": self._reader_warnings(recording)
+                + list(dict.fromkeys(str(warning.message) for warning in caught)),
+                "Results": files.rounded(evaluation.plain(results)),
+            }
+            files.write_json(scratch / sidecar.name, files.sealed(content))
+        for path in written:
+            self.notes.moved(path, sidecar.parent / path.name)
+        label = stage if recording is None else f"{stage} {recording.name.label}"
+        self.notes.content["seconds"][label] = round(time.perf_counter() - started, 2)
+
+    # The recordings
+
+    def _raw(self, recording: Recording) -> BaseRaw:
+        """Return a recording in which channels that are bad in any run are marked bad."""
+        if not self._raws:
+            for one in self.unit.recordings:
+                self._raws[one] = read(one)
+                self._bads[one] = list(self._raws[one][0].info["bads"])
+            union = {name for bads in self._bads.values() for name in bads}
+            for raw, _ in self._raws.values():
+                raw.info["bads"] = [name for name in raw.ch_names if name in union]
+        return self._raws[recording][0]
+
+    def _reader_warnings(self, recording: Recording | None) -> list[str]:
+        chosen = self.unit.recordings if recording is None else [recording]
+        return [told for one in chosen if one in self._raws for told in self._raws[one][1]]
+
+    def _copy_to_fit(self, recording: Recording) -> BaseRaw:
+        if recording not in self._filtered:
+            fit = self.parameters("fit")
+            self._filtered[recording] = filtered_copy(
+                self._raw(recording), fit["l_freq"], fit["h_freq"]
+            )
+        return self._filtered[recording]
+
+    def _together(self, get: Callable[[Recording], BaseRaw]) -> BaseRaw:
+        """Return all recordings of the unit, concatenated."""
+        each = [get(recording) for recording in self.unit.recordings]
+        if len(each) == 1:
+            return each[0]
+        try:
+            return mne.concatenate_raws([_as_array(raw) for raw in each], verbose="error")
+        except ValueError as error:
+            raise ValueError(
+                f"The runs do not go together ({error}); fit them one by one, or make their "
+                "channels and sampling rates alike."
+            ) from error
+
+    # The stages
+
+    def _fit(self, scratch: Path) -> dict[str, Any]:
+        fit = self.parameters("fit")
+        reject = fit["reject_by_annotation"]
+        data = self._together(self._copy_to_fit)
+        ica = cleaning.fit_ica(data, fit["n_components"], fit["random_state"], reject)
+        ica.save(scratch / self.path("fit", ".fif").name)
+        return {
+            "n_components": ica.n_components_,
+            "n_iter": ica.n_iter_,
+            "converged": ica.converged_,
+            "rank": ica.rank_,
+            "seconds": data.n_times / data.info["sfreq"],
+            "seconds_fitted": ica.n_samples_ / data.info["sfreq"],
+        }
+
+    def _find(self, scratch: Path) -> dict[str, Any]:
+        ica = mne.preprocessing.read_ica(self.path("fit", ".fif"), verbose="error")
+        raw = self._together(self._raw)
+        find_parameters = self.parameters("find")
+        found = cleaning.find(
+            raw,
+            ica,
+            find_parameters["artifacts"],
+            find_parameters["max_components"],
+            self.parameters("fit")["reject_by_annotation"],
+        )
+        removed = {kind: one.components for kind, one in found.decisions.items()}
+        ica.save(scratch / self.path("find", ".fif").name)
+        trusted = self._stability(ica)
+        automatic = table_text(found.artifacts, found.scores, removed, None, trusted)
+        decided = decisions(self.table)
+        edited = self._keep_edits(automatic, ica.n_components_)
+        text = table_text(found.artifacts, found.scores, removed, edited, trusted)
+        if edited:
+            text = edited_text(text, decided)
+        (scratch / self.table.name).write_text(text, encoding="utf-8", newline="\n")
+        if not edited:
+            self._recognise(scratch / self.table.name)
+        return {
+            "status": found.status,
+            "verdict": found.verdict,
+            "components": ica.exclude,
+            "blinks": {name: getattr(found.blinks, name) for name in _BLINK_FACTS}
+            | {"samples": self._by_recording(found.blinks.events[:, 0] - raw.first_samp)},
+            "decision": found.scores.verdict,
+            "geometry": found.scores.geometry,
+            "strategy": found.scores.strategy,
+            "values": found.scores.values,
+            "candidates": found.scores.to_dict(),
+            "kinds": {
+                kind: {
+                    "answer": one.answer,
+                    "components": one.components,
+                    "reason": one.reason,
+                    "samples": self._by_recording(one.events[:, 0] - raw.first_samp),
+                }
+                for kind, one in found.decisions.items()
+            },
+            "artifacts": found.artifacts.stored(),
+            "stability": trusted,
+        }
+
+    def _stability(self, ica: ICA) -> dict[str, Any] | None:
+        """Return the stability of the components, if requested."""
+        if not self.parameters("find")["stability"]:
+            return None
+        data = self._together(self._copy_to_fit)
+        seed = self.parameters("fit")["random_state"]
+        trusted = find_stability(ica, data, random_state=seed, n_jobs=1).to_dict()
+        return {name: trusted[name] for name in ("index", "n_returns", "n_fits", "summary")}
+
+    def _by_recording(self, samples: NDArray[np.int64]) -> dict[str, list[int]]:
+        """Split samples of the concatenated recordings into events of each recording."""
+        events, start = {}, 0
+        for recording in self.unit.recordings:
+            raw = self._raw(recording)
+            inside = samples[(samples >= start) & (samples < start + raw.n_times)]
+            events[recording.name.label] = (inside - start + raw.first_samp).tolist()
+            start += raw.n_times
+        return events
+
+    def _recognise(self, table: Path) -> None:
+        """Store the hash of a table as written, before anyone can edit it."""
+        notes = self.notes.content
+        notes["tables"] = sorted({*notes["tables"], self.notes.hash_of(table)})
+        notes["table_of_fit"] = self.key("fit")
+        self.notes.save()
+
+    def _keep_edits(self, automatic: str, n_components: int) -> dict[int, tuple[str, str]] | None:
+        """Back up an edited table; return its content if it is still valid."""
+        present = self.notes.hash_of(self.table)
+        if present is None or present in self.notes.content["tables"]:
+            return None
+        text = self.table.read_bytes()
+        if text == automatic.encode():
+            return None
+        aside = self.table.with_name(f"{self.table.stem}_edited-{present[:8]}.tsv")
+        with files.staged(self.out, aside.parent) as scratch:
+            (scratch / aside.name).write_bytes(text)
+        if self.notes.content["table_of_fit"] == self.key("fit"):
+            return read_table(self.table, n_components)
+        # The components have changed, so the edits do not apply any more.
+        self.table.unlink()
+        return None
+
+    def _ica(self) -> ICA:
+        """Return the ICA with the components to remove, and update its file."""
+        ica, excluded = self.fitted_ica(), self.excluded()
+        if sorted(ica.exclude) != excluded:  # by hand
+            _choose(ica, excluded)
+            self._follow_table(ica, self.path("find", ".fif"))
+        return ica
+
+    def _follow_table(self, ica: ICA, path: Path) -> None:
+        """Update the file of the ICA and the reasons in the table after an edited status."""
+        sidecar = copy.deepcopy(self.sidecar("find"))
+        rows = read_table(self.table, ica.n_components_)
+        text = reworded(self.table, rows, sidecar["Results"]["components"])
+        with files.staged(self.out, path.parent) as scratch:
+            ica.save(scratch / path.name)
+            if text is not None:
+                (scratch / self.table.name).write_text(text, encoding="utf-8", newline="\n")
+            sidecar["Outputs"][path.name] = self.notes.hash_of(scratch / path.name)
+            files.write_json(scratch / self.path("find", ".json").name, files.sealed(sidecar))
+        self.notes.moved(scratch / path.name, path)
+
+    def _apply(self, scratch: Path, recording: Recording) -> dict[str, Any]:
+        ica = self._ica()
+        cleaned, _ = self._clean(recording, ica)
+        path = scratch / self.path("apply", ".fif", recording).name
+        cleaned.save(path, split_naming="bids")
+        return {"components": sorted(ica.exclude)}
+
+    def _clean(self, recording: Recording, ica: ICA) -> tuple[BaseRaw, cleaning.Taken]:
+        """Return the cleaned recording, and what was removed."""
+        if recording not in self._cleaned:
+            settings = self.parameters("fit") | self.parameters("apply", recording)
+            cleaned = self._raw(recording).copy()
+            cleaned.info["bads"] = self._bads[recording]
+            decisions = self._decisions(recording, ica)
+            taken = cleaning.take_out(cleaned, ica, decisions, settings)
+            self._cleaned[recording] = cleaned, taken
+        return self._cleaned[recording]
+
+    def _evaluate(self, scratch: Path, recording: Recording) -> dict[str, Any]:
+        result = self._result(recording, self._ica())
+        report = scratch / self.report(recording).name
+        result.report(title=recording.name.label).save(report, open_browser=False)
+        _take_out_date(report)
+        facts = result.to_dict()
+        del facts["versions"]
+        return facts | {"seconds": facts.pop("settings")["seconds"], "report": report.name}
+
+    def preview(self, recording: Recording, exclude: Sequence[int]) -> cleaning.Cleaned:
+        """Return the result for a recording without these components; nothing is written."""
+        ica = self.fitted_ica()
+        _choose(ica, exclude)
+        settings = self.parameters("fit") | self.parameters("apply", recording)
+        raw = self._raw(recording)
+        taken = to_take(raw, ica, self._decisions(recording, ica), settings)
+        # The cleaned recording is not needed.
+        self._cleaned[recording] = raw, taken
+        try:
+            return self._result(recording, ica, brief=True)
+        finally:
+            del self._cleaned[recording]
+
+    def fitted_ica(self) -> ICA:
+        """Return the ICA as saved, regardless of the table."""
+        return mne.preprocessing.read_ica(self.path("find", ".fif"), verbose="error")
+
+    def signals(self, recording: Recording) -> tuple[BaseRaw, BaseRaw]:
+        """Return a recording and the copy that the ICA is fitted on; do not change them."""
+        return self._raw(recording), self._copy_to_fit(recording)
+
+    def _result(self, recording: Recording, ica: ICA, brief: bool = False) -> cleaning.Cleaned:
+        """Return the result that `mne_otica.clean_raw` would, with the ICA's ``exclude``."""
+        settings = {
+            name: value
+            for stage, of in (("fit", None), ("find", None), ("apply", recording))
+            for name, value in self.parameters(stage, of).items()
+        }
+        fitted, found = self.sidecar("fit")["Results"], self.sidecar("find")["Results"]
+        filtered = self._copy_to_fit(recording)
+        cleaned, taken = self._clean(recording, ica)
+        settings |= {"n_components_used": fitted["n_components"]}
+        settings |= {name: fitted[name] for name in ("converged", "seconds_fitted")}
+        settings |= {"seconds": cleaned.n_times / cleaned.info["sfreq"]}
+        here = cleaning.Found(
+            _scores(found),
+            self._blinks(recording, ica),
+            restored(found["artifacts"], {}),
+            self._decisions(recording, ica),
+            found["status"],
+            found["verdict"],
+        )
+        return conclude_choice(cleaned, filtered, ica, here, taken, settings, brief=brief)
+
+    def _decisions(self, recording: Recording, ica: ICA) -> dict[str, cleaning.Decision]:
+        """Return the decision about each kind, with its events in one recording."""
+        decisions = {}
+        for kind, one in self.sidecar("find")["Results"]["kinds"].items():
+            samples = np.array(one["samples"][recording.name.label], dtype=np.int64)
+            events = as_events(samples, kinds()[kind].event_id)
+            if kind == "blink":
+                events = self._blinks(recording, ica).events
+            decisions[kind] = cleaning.Decision(
+                one["answer"], one["components"], events, one["reason"]
+            )
+        return decisions
+
+    def _blinks(self, recording: Recording, ica: ICA) -> BlinkTimes:
+        """Return the blinks found, or those of the component that a person chose."""
+        results = self.sidecar("find")["Results"]
+        found = results["blinks"]
+        samples = np.array(found["samples"][recording.name.label], dtype=np.int64)
+        blinks = BlinkTimes(blink_events(samples), *(found[name] for name in _BLINK_FACTS))
+        reject = self.parameters("fit")["reject_by_annotation"]
+        return blinks_of_choice(self._raw(recording), ica, blinks, results["components"], reject)
+
+
+def _choose(ica: ICA, exclude: Sequence[int]) -> None:
+    """Set ``exclude`` to the components that a person chose."""
+    ica.exclude = list(exclude)
+    ica.labels_["blink"] = list(exclude)
+
+
+def _as_array(raw: BaseRaw) -> BaseRaw:
+    """Return a copy without information about the original file format."""
+    info = raw.info.copy()
+    for channel in info["chs"]:
+        channel["cal"] = channel["range"] = 1.0
+    copy = mne.io.RawArray(raw.get_data(), info, first_samp=raw.first_samp, verbose="error")
+    return copy.set_annotations(raw.annotations, verbose="error")
+
+
+def _scores(found: dict[str, Any]) -> BlinkScores:
+    """Return the saved evidence."""
+    rows = [
+        BlinkCandidate(**{name: np.nan if value is None else value for name, value in row.items()})
+        for row in found["candidates"]
+    ]
+    values = np.array(found["values"], dtype=float)
+    return BlinkScores(found["decision"], values, tuple(rows), found["geometry"], found["strategy"])
+
+
+def _take_out_date(report: Path) -> None:
+    """Remove the date from a report, so that the same results give the same file."""
+    text = report.read_text(encoding="utf-8")
+    text = re.sub(r"(<span>Created )on \d[-:\d ]+(?=via )", r"\1", text)
+    report.write_text(text, encoding="utf-8", newline="\n")

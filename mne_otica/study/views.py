@@ -1,0 +1,177 @@
+"""Data for the review page, as small arrays: topographies, time courses, spectra."""
+
+from __future__ import annotations
+
+import base64
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import mne
+import numpy as np
+from numpy.typing import NDArray
+from scipy import signal
+
+from mne_otica.cleaning.decide import PLURALS
+from mne_otica.cleaning.overview import parts
+from mne_otica.evaluation.measures import plain
+from mne_otica.ica import unmixing_in_volts
+from mne_otica.signals.windows import fullest_window
+from mne_otica.viz.topomap import small_maps
+
+if TYPE_CHECKING:
+    from mne.preprocessing import ICA
+
+    from mne_otica.cleaning.clean import Cleaned
+    from mne_otica.evaluation.measures import KindResult
+    from mne_otica.study.inputs import Recording
+    from mne_otica.study.stages import UnitStages
+
+_BINS = 500  # of a drawn line, each with its minimum and maximum
+WINDOW = 10.0  # s of a channel that are shown before and after
+_HALF = 0.5  # s on either side of an event
+_SPECTRUM = 2.0  # s, for a resolution of 0.5 Hz
+_HIGHEST = 80.0  # Hz
+_MICRO = 1e6
+_REMEMBERED = 8  # choices of components in the cache
+
+
+def topographies(ica: ICA) -> dict[str, Any]:
+    """Return the topographies of all components, or only weights if positions are unknown.
+
+    A topography is a square image of values from -100 to 100, with rows from the front of the head
+    to the back; the head is its inscribed circle.
+    """
+    maps = small_maps(ica.get_components(), ica.info)
+    shown = {"source": maps.source, "weights": np.round(maps.weights.T, 3).tolist()}
+    if maps.images is None:
+        return shown | {"pixels": 0, "maps": None, "places": None}
+    images = np.round(100 * maps.images).astype(np.int8)
+    encoded = [base64.b64encode(one.tobytes()).decode() for one in images]
+    dots = np.round(maps.dots, 3).tolist()
+    return shown | {"pixels": images.shape[1], "maps": encoded, "places": dots}
+
+
+def _kind_of(result: Cleaned, component: int) -> KindResult | None:
+    """Return the kind of artifact of a component, or the first kind if it has none."""
+    with_events = [one for one in result.kinds.values() if len(one.events)]
+    own = [one for one in with_events if component in one.components]
+    return next(iter(own + with_events), None)
+
+
+def thinned(values: NDArray[np.float64], decimals: int = 2) -> list[float]:
+    """Decimate a line for drawing: the minimum and maximum of each bin."""
+    if len(values) > 2 * _BINS:
+        edges = np.linspace(0, len(values), _BINS + 1).astype(int)[:-1]
+        low, high = (extreme.reduceat(values, edges) for extreme in (np.minimum, np.maximum))
+        values = np.c_[low, high].ravel()
+    return np.round(values, decimals).tolist()
+
+
+class Opened:
+    """A recording under review, which is read, filtered and unmixed once."""
+
+    def __init__(self, work: UnitStages, recording: Recording) -> None:
+        self._work, self._recording = work, recording
+        self.ica = work.fitted_ica()
+        self._raw, self.filtered = work.signals(recording)
+        self._unmixing = unmixing_in_volts(self.ica)
+        self._results: dict[tuple[int, ...], Cleaned] = {}
+
+    def component(self, component: int) -> dict[str, Any]:
+        """Return the time course and the spectrum of a component."""
+        course = self._unmixing[component] @ self.filtered.get_data()
+        scale = max(course.std(), np.finfo(float).tiny)
+        sfreq = self.filtered.info["sfreq"]
+        n_fft = min(len(course), int(_SPECTRUM * sfreq))
+        freqs, power = signal.welch(self._unfiltered(component) / scale, sfreq, nperseg=n_fft)
+        shown = (freqs >= 1) & (freqs <= _HIGHEST)
+        decibels = 10 * np.log10(np.maximum(power[shown], np.finfo(float).tiny))
+        return {
+            "course": thinned(course / scale),
+            "seconds": len(course) / sfreq,
+            "freqs": freqs[shown].tolist(),
+            "power": np.round(decibels, 2).tolist(),
+        }
+
+    def _unfiltered(self, component: int) -> NDArray[np.float64]:
+        """Return the unfiltered time course, which shows muscle activity and line noise."""
+        course = self._unmixing[component] @ self._raw.get_data(self.filtered.ch_names)
+        return np.nan_to_num(course - np.nanmean(course), posinf=0.0, neginf=0.0)
+
+    def effect(
+        self, exclude: Sequence[int], channel: int | None, start: float | None, component: int
+    ) -> dict[str, Any]:
+        """Return the effect of removing these components, in numbers and in one channel.
+
+        The default channel is the one with the largest weight in the component, the default start
+        that of the window with the most events.
+        """
+        result = self._preview(exclude)
+        sfreq, n_times = self.filtered.info["sfreq"], self.filtered.n_times
+        if channel is None:
+            channel = int(np.argmax(np.abs(self.ica.get_components()[:, component])))
+        name = self.filtered.ch_names[channel]
+        before, after = (_MICRO * one[0] for one in result.before_and_after([name]))
+        seen = _kind_of(result, component)
+        events = np.zeros(0, np.int64) if seen is None else seen.events[:, 0]
+        events = events - self.filtered.first_samp
+        length = min(int(WINDOW * sfreq), n_times)
+        if start is None:
+            first = fullest_window(events, length, n_times, int(_HALF * sfreq))
+        else:
+            first = max(0, min(int(start * sfreq), n_times - length))
+        benefit, harm = result.benefit, result.harm
+        return {
+            "removed": list(exclude),
+            "status": result.status,
+            "verdict": result.verdict,
+            "benefit": None if benefit is None else plain(benefit.average),
+            "harm": None if harm is None else plain(harm.taken_out),
+            "kinds": [
+                {"kind": one.kind, "gone": plain(one.gone), "harm": plain(one.harm.taken_out)}
+                for one in parts(result)
+            ],
+            "kind": None if seen is None else PLURALS[seen.kind],
+            "events": np.round(events / sfreq, 3).tolist(),
+            "channel": channel,
+            "start": first / sfreq,
+            "length": length / sfreq,
+            "seconds": n_times / sfreq,
+            "before": thinned(before[first : first + length]),
+            "after": thinned(after[first : first + length]),
+            "average": self._average(events, before, after),
+        }
+
+    def _preview(self, exclude: Sequence[int]) -> Cleaned:
+        """Return the result of a choice of components; the last few are cached."""
+        choice = tuple(exclude)
+        result = self._results.pop(choice, None)
+        if result is None:
+            with mne.use_log_level("error"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # they are reported by a run
+                result = self._work.preview(self._recording, choice)
+            # The cleaned recording is not shown, and would take memory for each choice.
+            result = replace(result, raw=self.filtered)
+        self._results[choice] = result
+        for other in list(self._results)[:-_REMEMBERED]:
+            del self._results[other]
+        return result
+
+    def _average(
+        self, events: NDArray[np.int64], before: NDArray[np.float64], after: NDArray[np.float64]
+    ) -> dict[str, Any] | None:
+        """Return the mean of a channel over events with complete windows."""
+        half = int(_HALF * self.filtered.info["sfreq"])
+        whole = events[(events >= half) & (events < len(before) - half)]
+        if not len(whole):
+            return None
+        window = whole[:, np.newaxis] + np.arange(-half, half + 1)
+        means = [one[window].mean(axis=0) for one in (before, after)]
+        return {
+            "n_events": len(whole),
+            "half": _HALF,
+            "before": thinned(means[0]),
+            "after": thinned(means[1]),
+        }

@@ -1,0 +1,175 @@
+"""Parallel processing of units: the number of workers that fit into memory, and progress."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
+from pathlib import Path
+
+import mne
+from mne.utils import logger
+
+from mne_otica.study.inputs import Unit, read_header, sources
+from mne_otica.study.rows import Row, process
+from mne_otica.study.state import Options
+
+_COPIES = 8.0  # peak memory of a unit relative to its samples in double precision, measured
+_WORKER = 400e6  # bytes of a worker with libraries and figures, measured
+
+
+def run_units(
+    units: Sequence[Unit], out: Path, options: Options, *, n_jobs: int = 1, dask: str | None = None
+) -> Iterator[list[Row]]:
+    """Process units and yield their rows as they finish."""
+    if dask is not None:
+        yield from _on_cluster(units, out, options, dask)
+    elif (n_workers := _n_workers(units, n_jobs)) == 1:
+        for unit in units:
+            yield process(unit, out, options)
+    else:
+        from joblib import parallel_config
+
+        # One thread each, as more would compete for the cores.
+        with parallel_config("loky", n_jobs=n_workers, inner_max_num_threads=1):
+            try:
+                yield from _parallel(units, out, options)
+            except BrokenExecutor as error:
+                raise RuntimeError(
+                    "A worker was killed, perhaps for want of memory. Run again with fewer jobs; "
+                    "what is done is not done again."
+                ) from error
+
+
+def _parallel(units: Sequence[Unit], out: Path, options: Options) -> Iterator[list[Row]]:
+    from joblib import Parallel, delayed
+
+    task = delayed(_in_worker)
+    yield from Parallel(return_as="generator_unordered")(
+        task(unit, out, options, logger.level) for unit in units
+    )
+
+
+def _in_worker(unit: Unit, out: Path, options: Options, level: int) -> list[Row]:
+    import matplotlib
+
+    matplotlib.use("agg")
+    with mne.use_log_level(level):
+        return process(unit, out, options)
+
+
+def _on_cluster(
+    units: Sequence[Unit], out: Path, options: Options, address: str
+) -> Iterator[list[Row]]:
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ImportError(
+            "A Dask cluster needs the package distributed; install mne-otica[dask]."
+        ) from error
+    from joblib import parallel_config
+
+    with Client(address), parallel_config("dask"):
+        yield from _parallel(units, out, options)
+
+
+def _n_workers(units: Sequence[Unit], n_jobs: int) -> int:
+    """Return the number of workers: at most n_jobs, the number of units, and what memory allows."""
+    if n_jobs == 1 or len(units) < 2:
+        return 1
+    try:
+        from joblib import effective_n_jobs
+    except ImportError as error:
+        raise ImportError(
+            f"n_jobs={n_jobs} needs the package joblib; install mne-otica[parallel], or use 1."
+        ) from error
+
+    wanted = min(effective_n_jobs(n_jobs), len(units))
+    need, free = memory_needed(units), memory_free()
+    allowed = max(1, int(free // need)) if need and free else wanted
+    if allowed < wanted:
+        logger.info(
+            f"{allowed} of {wanted} workers: each may need {need / 1e9:.1f} GB of memory, and "
+            f"{free / 1e9:.1f} GB are free."
+        )
+    return min(wanted, allowed)
+
+
+def memory_needed(units: Iterable[Unit]) -> float:
+    """Return the bytes that the largest unit needs; 0 if none can be read."""
+    largest = sorted(units, key=_size_on_disk, reverse=True)[:3]
+    sizes = []
+    for unit in largest:
+        try:
+            headers = [read_header(recording) for recording in unit.recordings]
+        except Exception:  # it will fail, and needs no memory
+            continue
+        sizes.append(sum(8 * raw.n_times * len(raw.ch_names) for raw in headers))
+    return _WORKER + _COPIES * max(sizes) if sizes else 0.0
+
+
+def _size_on_disk(unit: Unit) -> int:
+    return sum(
+        path.stat().st_size
+        for recording in unit.recordings
+        if recording.path.exists()
+        for path in sources(recording)
+    )
+
+
+def memory_free() -> float | None:
+    """Return the bytes of free memory, or of the limit of the job; None if unknown."""
+    found = []
+    try:
+        found.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):
+        pass  # not on Windows
+    for line in _lines("/proc/meminfo"):
+        if line.startswith("MemAvailable:"):
+            found = [1024 * int(line.split()[1])]
+    for line in _lines("/sys/fs/cgroup/memory.max"):  # of a container
+        if line.strip().isdecimal():
+            found.append(int(line))
+    if (allotted := os.environ.get("SLURM_MEM_PER_NODE", "")).isdecimal():
+        found.append(int(allotted) * 1024**2)
+    return min(found, default=None)
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+
+
+class Progress:
+    """A progress bar on a terminal, otherwise one line per recording."""
+
+    def __init__(self, total: int) -> None:
+        self.counts, self._done, self._total, self._bar = Counter(), 0, total, None
+        if total and sys.stderr.isatty() and logger.isEnabledFor(logging.INFO):
+            from tqdm import tqdm
+
+            self._bar = tqdm(total=total, unit="recording", file=sys.stderr)
+
+    def add(self, rows: list[Row]) -> None:
+        """Count finished rows."""
+        for row in rows:
+            self._done += 1
+            self.counts["failed" if row["status"] == "failed" else "ok"] += 1
+            line = f"{row['recording']}: {row['status']}, {row['message']}"
+            if self._bar is None:
+                logger.info(f"[{self._done}/{self._total}] {line}")
+            else:
+                if row["status"] == "failed":
+                    self._bar.write(line, file=sys.stderr)
+                self._bar.update()
+                self._bar.set_postfix(ok=self.counts["ok"], failed=self.counts["failed"])
+
+    def close(self) -> None:
+        """Close the progress bar."""
+        if self._bar is not None:
+            self._bar.close()

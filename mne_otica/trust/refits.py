@@ -1,0 +1,337 @@
+"""Refits of an ICA on resampled data and from random starts.
+
+All computations are in the space of the principal components of the ICA, whitened by the covariance
+of the recording. There the correlation of two components over the whole recording is the
+cosine of their unmixing vectors, so matching needs no pass over the samples.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import mne
+import numpy as np
+from mne.utils import ProgressBar, use_log_level
+from numpy.typing import NDArray
+
+from mne_otica.ica import METHOD
+from mne_otica.solver._newton import minimise
+from mne_otica.solver._objective import Objective
+from mne_otica.solver._refinement import negligible_drop, refine_fully, refine_rotation
+from mne_otica.solver._whitening import Channels, project
+from mne_otica.solver.otica import DEFAULT_MAX_ITER, unmix
+from mne_otica.utils.checks import _check_option, _validate_type
+
+if TYPE_CHECKING:
+    from mne import BaseEpochs
+    from mne.io import BaseRaw
+    from mne.preprocessing import ICA
+
+BLOCK_SECONDS = 1.0  # drawing single samples of an autocorrelated signal would be too optimistic
+MAX_SAMPLES = 30_000  # of a refit
+# Radians. Other samples change a component by more than this, and a coarse fit takes half the time.
+REFIT_TOL = 0.03
+MIN_VARIANCE = 1e-6  # of a direction in the samples drawn, to be whitened
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The whitened principal components of a recording, in blocks.
+
+    Attributes
+    ----------
+    white : ndarray of float32, shape (n_components, n_samples)
+        Whitened principal components.
+    starts : ndarray, shape (n_blocks,)
+        The first sample of each block.
+    block : int
+        Samples in a block.
+    unmixing : ndarray, shape (n_components, n_components)
+        Unmixing matrix from ``white`` to the components of the ICA, at unit variance.
+    colouring : ndarray, shape (n_components, n_components)
+        Matrix from ``white`` back to the principal components of the ICA.
+    sfreq : float
+        The sampling rate in hertz.
+    variances : ndarray, shape (n_components,)
+        Variances of the recording relative to those of the data that the ICA was fitted on,
+        along the axes where they differ most: ones for the same data.
+    """
+
+    white: NDArray[np.float32]
+    starts: NDArray[np.intp]
+    block: int
+    unmixing: NDArray[np.float64]
+    colouring: NDArray[np.float64]
+    sfreq: float
+    variances: NDArray[np.float64]
+
+    @property
+    def n_samples(self) -> int:
+        """Samples in all blocks."""
+        return self.block * len(self.starts)
+
+    def draw(self, n_blocks: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return the samples of blocks drawn with replacement."""
+        starts = rng.choice(self.starts, n_blocks)
+        samples = (starts[:, np.newaxis] + np.arange(self.block)).ravel()
+        return np.asarray(self.white[:, samples])  # a memory map in worker processes
+
+
+@dataclass(frozen=True)
+class Refit:
+    """One refit: the unmixing matrix of the white signals with unit rows, and convergence."""
+
+    unmixing: NDArray[np.float64]
+    converged: bool
+
+
+def read(ica: ICA, inst: BaseRaw | BaseEpochs) -> Fitted:
+    """Project a recording onto the principal components of an ICA, and whiten them."""
+    ica._get_picks(inst)  # raises where channels are missing
+    data, starts, block = _blocks(inst, ica.ch_names)
+    pca = ica.pca_components_[: ica.n_components_]
+    with use_log_level("warning"):  # the fit has already reported projectors
+        reduction = pca @ ica._pre_whiten(np.eye(len(data)))
+    channels = Channels(data)
+    covariance = channels.std[:, np.newaxis] * channels.correlation * channels.std
+    covariance = reduction @ covariance @ reduction.T
+    values, vectors = np.linalg.eigh(covariance)
+    values = np.maximum(values, np.finfo(float).eps * values[-1])
+    whitening = (vectors / np.sqrt(values)).T
+    colouring = vectors * np.sqrt(values)
+    unmixing = ica.unmixing_matrix_ @ colouring
+    expected = np.sqrt(ica.pca_explained_variance_[: ica.n_components_])
+    return Fitted(
+        white=project(whitening @ reduction, data, channels.mean, np.float32),
+        starts=starts,
+        block=block,
+        unmixing=unit_rows(unmixing),
+        colouring=colouring,
+        sfreq=inst.info["sfreq"],
+        variances=np.linalg.eigvalsh(covariance / np.outer(expected, expected)),
+    )
+
+
+def _blocks(
+    inst: BaseRaw | BaseEpochs, names: list[str]
+) -> tuple[NDArray[np.float64], NDArray[np.intp], int]:
+    """Return the samples, and blocks of about a second that do not cross the ends of epochs."""
+    sfreq = inst.info["sfreq"]
+    if isinstance(inst, mne.io.BaseRaw):
+        data = inst.get_data(names, reject_by_annotation="omit", verbose="error")
+        block = max(int(round(BLOCK_SECONDS * sfreq)), 1)
+        return data, np.arange(0, data.shape[1] - block + 1, block), block
+    epochs = inst.get_data(names, verbose="error")
+    n_epochs, n_channels, n_times = epochs.shape
+    n_blocks = max(int(round(n_times / sfreq / BLOCK_SECONDS)), 1)
+    block = n_times // n_blocks
+    starts = n_times * np.arange(n_epochs)[:, np.newaxis] + block * np.arange(n_blocks)
+    return epochs.transpose(1, 0, 2).reshape(n_channels, -1), starts.ravel(), block
+
+
+def unit_rows(matrix: NDArray) -> NDArray:
+    """Scale each row to length one."""
+    return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The components of refits that are most like those of the ICA.
+
+    Attributes
+    ----------
+    correlations : ndarray, shape (n_fits, n_components)
+        Absolute correlation of the components over the recording.
+    map_correlations : ndarray, shape (n_fits, n_components)
+        Absolute correlation of their maps over the channels.
+    maps : ndarray, shape (n_fits, n_components, n_channels)
+        Their maps, with sign and length of those of the ICA.
+    """
+
+    correlations: NDArray[np.float64]
+    map_correlations: NDArray[np.float64]
+    maps: NDArray[np.float64]
+
+
+def match(recording: Fitted, ica: ICA, fits: Iterable[Refit]) -> Matches:
+    """Find the component of each refit that is most like each component of the ICA."""
+    to_channels = recording.colouring.T @ ica.pca_components_[: ica.n_components_]
+    own = ica.get_components().T
+    correlations, map_correlations, maps = [], [], []
+    for fit in fits:
+        cosines = recording.unmixing @ fit.unmixing.T
+        best = np.abs(cosines).argmax(axis=1)
+        found = np.linalg.inv(fit.unmixing).T[best] @ to_channels
+        found *= np.linalg.norm(own, axis=1, keepdims=True) / np.linalg.norm(
+            found, axis=1, keepdims=True
+        )
+        cosines = cosines[np.arange(len(best)), best]
+        correlations.append(np.abs(cosines))
+        maps.append(np.sign(cosines)[:, np.newaxis] * found)
+        map_correlations.append(_row_correlations(own, found))
+    return Matches(np.array(correlations), np.array(map_correlations), np.array(maps))
+
+
+def _row_correlations(one: NDArray, other: NDArray) -> NDArray[np.float64]:
+    one, other = (unit_rows(x - x.mean(axis=1, keepdims=True)) for x in (one, other))
+    return np.abs(np.sum(one * other, axis=1))
+
+
+def refits(
+    recording: Fitted,
+    ica: ICA,
+    lengths: NDArray[np.intp],
+    rng: np.random.Generator,
+    n_jobs: int,
+) -> list[Refit]:
+    """Fit once for each length, which is a number of blocks, in the order given."""
+    seeds = rng.integers(2**63, size=len(lengths))
+    fit = partial(refit, recording, ica.method, dict(ica.fit_params or {}))
+    bar = ProgressBar(len(lengths), mesg="Refits")
+    done = []
+    # The progress bar is created before the log is silenced, which would hide it.
+    with quiet(), _one_blas_thread():
+        # Closed also if this loop is interrupted: otherwise joblib would go on to the last refit.
+        with closing(_each(fit, lengths, seeds, min(n_jobs, len(lengths)))) as results:
+            for one in results:
+                done.append(one)
+                bar.update_with_increment_value(1)
+    return done
+
+
+def _each(
+    fit: Callable[[int, int], Refit], lengths: NDArray, seeds: NDArray, n_jobs: int
+) -> Generator[Refit, None, None]:
+    """Yield the refits in order, from processes if joblib is installed, else from threads."""
+    if n_jobs == 1:
+        yield from map(fit, lengths, seeds)
+        return
+    try:
+        from joblib import Parallel, delayed, parallel_config
+    except ImportError:
+        pool = ThreadPoolExecutor(n_jobs)
+        try:
+            yield from pool.map(fit, lengths, seeds)
+        finally:
+            pool.shutdown(cancel_futures=True)
+        return
+    tasks = (delayed(_in_worker)(fit, *one) for one in zip(lengths, seeds, strict=True))
+    with parallel_config("loky", n_jobs=n_jobs, inner_max_num_threads=1):
+        yield from Parallel(return_as="generator")(tasks)
+
+
+def _in_worker(fit: Callable[[int, int], Refit], length: int, seed: int) -> Refit:
+    with quiet(), _one_blas_thread():
+        return fit(length, seed)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Silence the messages of single refits; convergence is reported once for all."""
+    with use_log_level("error"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _one_blas_thread() -> AbstractContextManager:
+    """Use one BLAS thread for any n_jobs, as the number of threads changes the rounding."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        return nullcontext()
+    return threadpool_limits(1)
+
+
+def n_workers(n_jobs: int | None) -> int:
+    """Return how many refits run at once, by the rules of MNE."""
+    _validate_type(n_jobs, ("int-like", None), "n_jobs")
+    n_jobs = 1 if n_jobs is None else int(n_jobs)
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0; pass a number of workers, or -1 for all cores.")
+    return n_jobs if n_jobs > 0 else max((os.cpu_count() or 1) + 1 + n_jobs, 1)
+
+
+def refit(
+    recording: Fitted, method: str, fit_params: dict[str, Any], n_blocks: int, seed: int
+) -> Refit:
+    """Fit blocks drawn at random, from a random rotation."""
+    rng = np.random.default_rng(seed)
+    X = recording.draw(n_blocks, rng)
+    X = X - X.mean(axis=1, keepdims=True)
+    values, vectors = np.linalg.eigh(np.cov(X, dtype=np.float64, bias=True))
+    values = np.maximum(values, MIN_VARIANCE * values[-1])
+    whitening = (vectors / np.sqrt(values)) @ vectors.T
+    # Rotating the data gives every method a random start, also those that start from the identity.
+    whitening = np.linalg.qr(rng.standard_normal(whitening.shape))[0] @ whitening
+    W, converged = _UNMIX[method](whitening.astype(X.dtype) @ X, fit_params, rng)
+    return Refit(unit_rows(W @ whitening), converged)
+
+
+def _otica(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tuple[NDArray, bool]:
+    if params.get("algorithm", "newton") != "newton":
+        unmixing = unmix(X, random_state=rng, **params | {"w_init": None})
+        return unmixing.W, bool(unmixing.converged)
+    # Refits skip the search for better optima among near-Gaussian components: it takes most of
+    # the time, and the components it finds are not reproducible anyway.
+    tol = max(params.get("tol", 0), REFIT_TOL)
+    max_iter = params.get("max_iter", DEFAULT_MAX_ITER)
+    objective = Objective(X)
+    solution = minimise(objective, np.eye(len(X)), tol=tol, max_iter=max_iter)
+    W, refine = solution.W, params.get("refine", "auto")
+    if refine in ("auto", "full"):
+        W = refine_fully(objective, W, tol, negligible_drop(*X.shape))
+    elif refine in ("rotation", True):
+        W = refine_rotation(objective, W, tol)
+    return W, bool(solution.converged)
+
+
+def _fastica(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tuple[NDArray, bool]:
+    from sklearn.decomposition import FastICA
+
+    fit = FastICA(whiten=False, random_state=_seed(rng), **params | {"w_init": None})
+    fit.fit(X.T.astype(np.float64))
+    return fit.components_, fit.n_iter_ < fit.max_iter
+
+
+def _infomax(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tuple[NDArray, bool]:
+    params = params | {"weights": None}
+    W, n_iter = mne.preprocessing.infomax(
+        X.T.astype(np.float64), random_state=_seed(rng), return_n_iter=True, **params
+    )
+    return W, n_iter < params["max_iter"]
+
+
+def _picard(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tuple[NDArray, bool]:
+    from picard import picard
+
+    params = params | {"w_init": None}
+    _, W, _, n_iter = picard(
+        X.astype(np.float64), whiten=False, return_n_iter=True, random_state=_seed(rng), **params
+    )
+    return W, n_iter + 1 < params["max_iter"]
+
+
+def _seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**31))
+
+
+# The calls that MNE makes for each of its methods on white data.
+_UNMIX: dict[str, Callable[[NDArray, dict, np.random.Generator], tuple[NDArray, bool]]] = {
+    METHOD: _otica,
+    "fastica": _fastica,
+    "infomax": _infomax,
+    "extended-infomax": _infomax,
+    "picard": _picard,
+}
+
+
+def check_method(method: str) -> None:
+    """Raise for methods that cannot be fitted again, such as those of imported files."""
+    _check_option("ica.method", method, tuple(_UNMIX))

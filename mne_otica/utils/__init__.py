@@ -1,0 +1,1 @@
+"""Checks of arguments, shared descriptions of parameters, and logging."""

@@ -1,0 +1,28 @@
+"""Figures of artifacts and their removal, in the style of MNE and readable without colour."""
+
+from mne_otica.viz.component_figures import plot_component, plot_components
+from mne_otica.viz.event_figures import plot_events, plot_removal, plot_traces
+from mne_otica.viz.measure_figures import (
+    plot_band_power,
+    plot_benefit_and_harm,
+    plot_harm,
+    plot_reduction,
+)
+from mne_otica.viz.overall_figure import plot_cleaned
+from mne_otica.viz.review_figures import ComponentReview
+from mne_otica.viz.stability_figures import plot_stability
+
+__all__ = [
+    "ComponentReview",
+    "plot_band_power",
+    "plot_benefit_and_harm",
+    "plot_cleaned",
+    "plot_component",
+    "plot_components",
+    "plot_events",
+    "plot_harm",
+    "plot_reduction",
+    "plot_removal",
+    "plot_stability",
+    "plot_traces",
+]

@@ -1,0 +1,169 @@
+"""Figures of components: all of them at a glance, or one with its time course."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from mne_otica.cleaning.overview import Glance, glances
+from mne_otica.cleaning.result import Cleaned
+from mne_otica.utils.checks import _validate_type
+from mne_otica.utils.docs import fill_doc
+from mne_otica.viz.drawing import (
+    EVENT,
+    axes_in_a_row,
+    bare,
+    check_axes,
+    course,
+    entitle,
+    finish,
+    info_of,
+)
+from mne_otica.viz.topomap import STANDARD, SmallMaps, clip_to_head, plot_map, small_maps
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_COLUMNS = 10
+_REMOVED = "#b3261e"
+_NOSE = np.array([[-0.12, 0.993], [0.0, 1.13], [0.12, 0.993]])
+
+
+@fill_doc
+def plot_components(result: Cleaned, *, show: bool = True) -> Figure:
+    """Plot the topographies of all components, with the artifact each one holds.
+
+    Parameters
+    ----------
+    %(result)s
+    %(show)s
+
+    Returns
+    -------
+    figure : instance of Figure
+        A topography for each component with the kind of artifact it holds, the probability,
+        and the index of stability if it was computed. Removed components have a frame.
+    """
+    _validate_type(result, Cleaned, "result", "Cleaned")
+    seen = glances(result)
+    maps = small_maps(result.ica.get_components(), info_of(result, result.ica.ch_names))
+    n_columns = min(_COLUMNS, len(seen))
+    n_rows = -(-len(seen) // n_columns)
+    figure, axes = plt.subplots(
+        n_rows,
+        n_columns,
+        figsize=(1.15 * n_columns, 1.55 * n_rows + 0.3),
+        layout="constrained",
+        squeeze=False,
+    )
+    for ax in axes.flat[len(seen) :]:
+        ax.set_axis_off()
+    for one, ax in zip(seen, axes.flat, strict=False):
+        draw_small_map(ax, maps, one.component)
+        label_component(ax, one, one.removed)
+    if maps.source == "standard":
+        figure.supxlabel(f"Maps {STANDARD}", fontsize="small", color="0.4")
+    return finish(axes[0, 0], show)
+
+
+def draw_small_map(ax: Axes, maps: SmallMaps, component: int) -> None:
+    """Draw the topography of a component, or its weights as bars if positions are unknown."""
+    ax.set(xticks=[], yticks=[])
+    if maps.images is None:
+        weights = maps.weights[:, component]
+        ax.bar(np.arange(len(weights)), weights, color=np.where(weights < 0, "C0", "C3"))
+        ax.set_ylim(-1.05, 1.05)
+        return
+    image = ax.imshow(
+        maps.images[component],
+        extent=(-1, 1, -1, 1),
+        vmin=-1,
+        vmax=1,
+        cmap="RdBu_r",
+        interpolation="bilinear",
+    )
+    clip_to_head(ax, image)
+    ring = np.linspace(0, 2 * np.pi, 100)
+    for line in (np.c_[np.cos(ring), np.sin(ring)], _NOSE):
+        ax.plot(*line.T, color="k", linewidth=0.8)
+    ax.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.2))
+
+
+def label_component(ax: Axes, one: Glance, removed: bool) -> None:
+    """Label a small topography, and frame it if the component is removed."""
+    ax.set_label(one.name)
+    trust = "" if one.trust is None else f"\ntrust {one.trusted}"
+    title = f"{one.name}\n{one.told}{trust}"
+    ax.set_title(title, fontsize="x-small", color=_REMOVED if removed else "k")
+    ax.set_xlabel("removed" if removed else "", fontsize="x-small", color=_REMOVED)
+    for spine in ax.spines.values():
+        spine.set(visible=removed, color=_REMOVED, linewidth=1.5)
+
+
+@fill_doc
+def plot_component(
+    result: Cleaned,
+    *,
+    component: int | None = None,
+    axes: list[Axes] | None = None,
+    show: bool = True,
+) -> Figure:
+    """Plot the topography and the time course of a component.
+
+    Parameters
+    ----------
+    %(result)s
+    component : int | None
+        The component; None uses the first one removed, or else the best candidate.
+    axes : list of Axes | None
+        Two, for the topography and the time course; None makes a figure.
+    %(show)s
+
+    Returns
+    -------
+    figure : instance of Figure
+        The figure; ticks below the time course are the events that were found.
+    """
+    _validate_type(result, Cleaned, "result", "Cleaned")
+    component = checked_component(result, component)
+    check_axes(axes, 2)
+    if axes is None:
+        axes = axes_in_a_row(2, (10, 2.8), gap=1.3, width_ratios=[1, 3.5])
+    raw, source = result._filtered, course(result, component)
+    weights = result.ica.get_components()[:, component]
+    most = np.abs(weights).max()
+    info = info_of(result, result.ica.ch_names)
+    plot_map(axes[0], weights / most, info, "weight", (-1, 1), "RdBu_r")
+    entitle(axes[0], result.ica._ica_names[component])
+    axes[1].plot(raw.times, source, color="k", linewidth=0.6)
+    low = source.min() - 0.08 * np.ptp(source)
+    at = (result.blinks.events[:, 0] - raw.first_samp) / raw.info["sfreq"]
+    axes[1].plot(at, np.full(len(at), low), **EVENT)
+    ticks = f", {len(at)} events (ticks)" if len(at) else ""
+    axes[1].set(
+        xlabel="Time (s)",
+        ylabel="Component (a.u.)",
+        xlim=raw.times[[0, -1]],
+    )
+    entitle(axes[1], glances(result)[component].told + ticks)
+    bare(axes[1])
+    return finish(axes[0], show)
+
+
+def checked_component(result: Cleaned, component: int | None) -> int:
+    """Return the component to draw: the first that was removed, or the most probable one."""
+    if component is None:
+        if result.ica.exclude:
+            return int(result.ica.exclude[0])
+        return int(np.argmax([one.probability for one in glances(result)]))
+    _validate_type(component, "int-like", "component", "int or None")
+    n_components = result.ica.n_components_
+    if not 0 <= component < n_components:
+        raise ValueError(
+            f"component ({component}) must be one of the {n_components} fitted, 0 to "
+            f"{n_components - 1}."
+        )
+    return component

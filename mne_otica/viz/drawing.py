@@ -1,0 +1,161 @@
+"""Shared by all figures: line styles, checks of arguments, windows around events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.pyplot as plt
+import mne
+import numpy as np
+from mne.viz.utils import plt_show
+from numpy.typing import NDArray
+
+from mne_otica.artifacts import kinds
+from mne_otica.cleaning.clean import directions
+from mne_otica.cleaning.overview import parts
+from mne_otica.cleaning.result import Cleaned
+from mne_otica.ica import unmixing_in_volts
+from mne_otica.utils.checks import _check_option, _validate_type
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from mne_otica.evaluation.measures import KindResult
+
+# Line styles tell before and after apart where colours do not.
+BEFORE = dict(color="0.45", linestyle="--", linewidth=1.5)
+AFTER = dict(color="C0", linestyle="-", linewidth=1.5)
+EVENT = dict(color="C3", marker="|", linestyle="none", markersize=9)
+HALF = 0.5  # seconds on either side of an event that are drawn
+_LEFT, _RIGHT, _BOTTOM = 0.8, 0.15, 0.55  # margins for ticks and labels, in inches
+_TICKS = 0.5, 0.27  # of these for the tick labels, at the left and below
+
+
+def checked_part(
+    result: Cleaned, kind: str | None = None, *, by_events: bool = False
+) -> KindResult:
+    """Return a kind that was removed, the first if none is named, or raise."""
+    _validate_type(result, Cleaned, "result", "Cleaned")
+    removed = {one.kind: one for one in parts(result) if one.benefit is not None or not by_events}
+    if not removed:
+        raise ValueError(
+            f"Nothing was removed{' at events' if by_events else ''} ({result.verdict}), so there "
+            "is no before and after to draw; plot_component shows the best candidate."
+        )
+    if kind is None:
+        return next(iter(removed.values()))
+    _check_option("kind", kind, tuple(removed))
+    return removed[kind]
+
+
+def axes_in_a_row(
+    n_axes: int,
+    size: tuple[float, float],
+    *,
+    gap: float = 0.25,
+    top: float = 0.4,
+    right: float = _RIGHT,
+    bottom: float = _BOTTOM,
+    **options: Any,
+) -> list[Axes]:
+    """Return axes of a new figure, side by side; the gap and the margins are in inches.
+
+    Axes and labels have fixed positions, as a layout engine takes longer than the drawing.
+    """
+    width, height = size
+    across = (width - _LEFT - right - (n_axes - 1) * gap) / n_axes
+    margins = dict(
+        left=_LEFT / width,
+        right=1 - right / width,
+        bottom=bottom / height,
+        top=1 - top / height,
+        wspace=gap / across,
+    )
+    grid = dict(figsize=size, gridspec_kw=margins, squeeze=False)
+    axes = list(plt.subplots(1, n_axes, **grid, **options)[1][0])
+    for ax in axes:
+        box = ax.get_position()
+        ax.yaxis.set_label_coords(-_TICKS[0] / (width * box.width), 0.5)
+        ax.xaxis.set_label_coords(0.5, -_TICKS[1] / (height * box.height))
+    return axes
+
+
+def entitle(ax: Axes, title: str, **options: Any) -> None:
+    """Set a title at a fixed height, so that Matplotlib need not compute one."""
+    ax.set_title(title, y=1.0, **options)
+
+
+def check_axes(axes: list[Axes] | None, n_axes: int) -> None:
+    """Raise if axes were passed, but not the right number of them."""
+    if axes is None:
+        return
+    _validate_type(axes, (list, tuple, np.ndarray), "axes", "a list of Axes")
+    for ax in axes:
+        _validate_type(ax, plt.Axes, "ax", "Axes")
+    if len(axes) != n_axes:
+        raise ValueError(f"There are {len(axes)} axes for {n_axes} pictures; pass one for each.")
+
+
+def before_and_after(
+    result: Cleaned, name: str
+) -> Iterator[tuple[NDArray[np.float64], dict[str, Any], str]]:
+    """Yield a channel in the band of the fit, before and after, with line style and label."""
+    before, after = result.before_and_after([name])
+    yield before[0], BEFORE, "before"
+    yield after[0], AFTER, "after"
+
+
+def course(result: Cleaned, component: int) -> NDArray[np.float64]:
+    """Return the time course of a component in the band of the fit."""
+    return unmixing_in_volts(result.ica)[component] @ result._filtered.get_data()
+
+
+def info_of(result: Cleaned, names: list[str]) -> mne.Info:
+    """Return the info of some channels."""
+    info = result._filtered.info
+    return mne.pick_info(info, [info.ch_names.index(name) for name in names])
+
+
+def event_times(result: Cleaned, part: KindResult) -> NDArray[np.float64]:
+    """Return the times of the events of a kind, in seconds from the start."""
+    raw = result._filtered
+    return (part.events[:, 0] - raw.first_samp) / raw.info["sfreq"]
+
+
+def _turns(result: Cleaned, part: KindResult) -> NDArray[np.float64]:
+    """Return 1 or -1 for each event, so that steps of opposite sign do not cancel."""
+    samples = part.benefit.samples - result._filtered.first_samp
+    if kinds()[part.kind].removal.shape != "step" or not part.components:
+        return np.ones(len(samples))
+    taken = result._taken[result.ica.exclude.index(part.components[0])]
+    return directions(taken, samples, result._filtered.info["sfreq"])
+
+
+def cut(
+    result: Cleaned, data: NDArray[np.float64], part: KindResult
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return times and windows around the events that lie inside the recording, in µV."""
+    raw = result._filtered
+    sfreq = raw.info["sfreq"]
+    half = int(HALF * sfreq)
+    padded = np.pad(1e6 * data, half, constant_values=np.nan)
+    samples = part.benefit.samples - raw.first_samp
+    windows = np.array([padded[k : k + 2 * half + 1] for k in samples])
+    windows *= _turns(result, part)[:, np.newaxis]
+    keep = np.isfinite(windows).all(axis=1)
+    times = np.arange(-half, half + 1) / sfreq
+    # If all windows reach beyond the recording, draw what there is of them.
+    return times, windows[keep] if keep.any() else windows
+
+
+def bare(ax: Axes) -> None:
+    """Hide the upper and the right spine."""
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def finish(ax: Axes, show: bool) -> Figure:
+    """Show the figure of the axes if asked to, and return it."""
+    plt_show(show)
+    return ax.get_figure()

@@ -1,0 +1,215 @@
+"""A result as HTML for notebooks and reports, readable on a phone and in dark mode.
+
+All styles are limited to the class ``otica``, so that the rest of the page is not affected.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from html import escape
+
+import matplotlib
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from mne_otica.cleaning.decide import component_names
+from mne_otica.cleaning.overview import Glance, glances, parts
+from mne_otica.cleaning.result import Cleaned
+from mne_otica.viz.drawing import info_of
+from mne_otica.viz.topomap import STANDARD, SmallMaps, small_maps
+
+_MOST_CANDIDATES = 20
+_RUNNERS_UP = 5  # components without an artifact that are listed after the others
+_WORDS = {"ok": "cleaned", "no-blink": "nothing to remove", "unsure": "unsure"}
+_STYLE = """<style>
+.otica { font: 14px/1.45 system-ui, sans-serif; max-width: 62rem; }
+.otica p { margin: .3rem 0 .6rem; }
+.otica .verdict { font-size: 1.1em; }
+.otica .status { border: 1px solid; border-radius: 4px; padding: .05rem .4rem; margin-right: .4rem;
+  font-weight: 600; white-space: nowrap; }
+.otica table { border-collapse: collapse; color: inherit; font-size: inherit; margin: 0 0 .6rem;
+  font-variant-numeric: tabular-nums; }
+.otica th, .otica td { text-align: left; vertical-align: top; padding: .25rem .9rem .25rem 0;
+  border: 0; border-bottom: 1px solid #8884; background: none; }
+.otica th { font-weight: 600; }
+.otica summary { cursor: pointer; }
+.otica .soft { opacity: .72; }
+.otica .bad { color: #d13a30; }
+.otica .maps { display: grid; grid-template-columns: repeat(auto-fill, minmax(5.4rem, 1fr));
+  gap: .4rem; margin: .4rem 0; }
+.otica .maps > div { border: 2px solid transparent; border-radius: 6px; padding: .3rem .15rem;
+  text-align: center; font-size: 12px; line-height: 1.3; }
+.otica .maps > .removed { border-color: #d13a30; }
+.otica .removed b, .otica .removed i { color: #d13a30; font-style: normal; }
+.otica svg { display: block; width: 100%; max-width: 5.5rem; margin: 0 auto .2rem; }
+@media (max-width: 36rem) {
+  .otica .stack thead { display: none; }
+  .otica .stack, .otica .stack tbody { display: block; }
+  .otica .stack tr { display: flex; flex-wrap: wrap; column-gap: .9rem; padding: .3rem .6rem;
+    border: 1px solid #8884; border-radius: 6px; margin: 0 0 .5rem; }
+  .otica .stack td { border: 0; padding: .05rem 0; }
+  .otica .stack td:first-child, .otica .stack td:last-child { flex-basis: 100%; }
+  .otica .stack td:first-child { font-weight: 600; }
+  .otica .stack td + td[data-label]::before { content: attr(data-label) " "; opacity: .72;
+    font-weight: 400; }
+}
+</style>"""
+
+
+def head(result: Cleaned) -> str:
+    """Return the HTML of a result for a notebook."""
+    return _box(
+        _verdict(result),
+        _kinds(result),
+        _folded("All figures", _figures(result)),
+        _folded("Candidates", _candidates(result)),
+    )
+
+
+def summary(result: Cleaned) -> str:
+    """Return the verdict and the figures of each kind."""
+    return _box(_verdict(result), _kinds(result), _folded("All figures", _figures(result)))
+
+
+def candidates(result: Cleaned) -> str:
+    """Return the table of candidate components."""
+    return _box(_candidates(result))
+
+
+def components(result: Cleaned) -> str:
+    """Return small topographies of all components with the artifact each one holds."""
+    maps = small_maps(result.ica.get_components(), info_of(result, result.ica.ch_names))
+    cards = "".join(_card(one, _map(maps, one)) for one in glances(result))
+    trust = "" if result.stability is None else " Stable does not mean brain."
+    told = (
+        "The kind of artifact that each holds, with its probability"
+        + (", and how far the component can be trusted (0 to 1)." if trust else ".")
+        + f" Those removed are framed.{trust}"
+    )
+    if maps.source == "standard":
+        told += f" Maps {STANDARD}: the recording has none, so they come from channel names."
+    elif maps.source == "none":
+        told += " Bars are the weights of the channels, whose places are not known."
+    return _box(f"<p class='soft'>{told}</p><div class='maps'>{cards}</div>")
+
+
+def _box(*content: str) -> str:
+    return f"<div class='otica'>{_STYLE}{''.join(content)}</div>"
+
+
+def _folded(title: str, content: str) -> str:
+    return f"<details><summary>{title}</summary>{content}</details>" if content else ""
+
+
+def _verdict(result: Cleaned) -> str:
+    sentence = escape(result.verdict[:1].upper() + result.verdict[1:])
+    status = escape(_WORDS.get(result.status, result.status))
+    return f"<p class='verdict'><span class='status'>{status}</span>{sentence}.</p>"
+
+
+def _kinds(result: Cleaned) -> str:
+    """Return a row for each kind that was removed."""
+    rows = [
+        {
+            "Kind": part.kind,
+            "Components": ", ".join(component_names(part.components)) or "by hand",
+            "Events": str(len(part.events)) if part.benefit is not None else "–",
+            "Removed": f"{part.gone:.0%}",
+            "Taken out away from it": f"{part.harm.taken_out:.1%}",
+            "For sham events": "–" if part.harm.sham is None else f"{part.harm.sham:.1%}",
+        }
+        for part in parts(result)
+    ]
+    return _table(rows)
+
+
+def _figures(result: Cleaned) -> str:
+    rows = "".join(
+        f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>"
+        for name, value in result.summary()
+    )
+    return f"<table>{rows}</table>"
+
+
+def _candidates(result: Cleaned) -> str:
+    """Return the candidate components, most probable first, with the reasons folded."""
+    likely = sorted(glances(result), key=lambda one: (not one.removed, -one.probability))
+    named = [one for one in likely if one.removed or one.answer != "no"]
+    others = [one for one in likely if one not in named and one.reason]
+    shown = (named + others[:_RUNNERS_UP])[:_MOST_CANDIDATES]
+    rows = []
+    for one in shown:
+        row = {
+            "Component": one.name,
+            "Kind": one.kind,
+            "Probability": one.chance,
+            "Answer": one.answer,
+            "Decision": "removed" if one.removed else "kept",
+        }
+        if result.stability is not None:
+            row["Trust"] = one.trusted
+        rows.append(row | {"Why": one.reason})
+    return _table(rows) or "<p>No component came into question.</p>"
+
+
+def _table(rows: list[dict[str, str]]) -> str:
+    """Return rows as a table that becomes cards where the page is narrow."""
+    if not rows:
+        return ""
+    heading = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
+    body = "".join(
+        "<tr>" + "".join(_cell(name, value) for name, value in row.items()) + "</tr>"
+        for row in rows
+    )
+    return f"<table class='stack'><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(name: str, value: str) -> str:
+    if name == "Why":
+        return f"<td>{_folded('why', escape(value))}</td>"
+    text = f"<b class='bad'>{value}</b>" if value == "removed" else escape(value)
+    return f"<td data-label='{escape(name)}'>{text}</td>"
+
+
+def _card(one: Glance, picture: str) -> str:
+    lines = [f"<b>{one.name}</b>", escape(one.told)]
+    if one.trust is not None:
+        lines.append(f"trust {one.trusted}")
+    if one.removed:
+        lines.append("<i>removed</i>")
+    name = " class='removed'" if one.removed else ""
+    return f"<div{name}>{picture}{'<br>'.join(lines)}</div>"
+
+
+def _map(maps: SmallMaps, one: Glance) -> str:
+    """Return the topography of a component as an image clipped to the head."""
+    if maps.images is None:
+        return _bars(maps.weights[:, one.component], one.name)
+    return (
+        f"<svg viewBox='-1.1 -1.2 2.2 2.3' role='img' aria-label='Map of {one.name}'>"
+        f"<image href='{_png(maps.images[one.component])}' x='-1' y='-1' width='2' height='2' "
+        "style='clip-path: circle(50%)'/>"
+        "<path d='M-.12 -.993 L0 -1.13 L.12 -.993' fill='none' stroke='currentColor' "
+        "stroke-width='.03'/><circle r='1' fill='none' stroke='currentColor' "
+        "stroke-width='.03'/></svg>"
+    )
+
+
+def _bars(weights: NDArray[np.float64], name: str) -> str:
+    width = 2 / len(weights)
+    bars = "".join(
+        f"<rect x='{-1 + k * width:.3f}' y='{min(-weight, 0):.3f}' width='{0.8 * width:.3f}' "
+        f"height='{abs(weight):.3f}' fill='{'#4393c3' if weight < 0 else '#d6604d'}'/>"
+        for k, weight in enumerate(weights)
+    )
+    return f"<svg viewBox='-1 -1 2 2' role='img' aria-label='Weights of {name}'>{bars}</svg>"
+
+
+def _png(image: NDArray[np.float64]) -> str:
+    """Return values from -1 to 1 in the colours of MNE's topographies, as a data URL."""
+    colours = matplotlib.colormaps["RdBu_r"]((image + 1) / 2, bytes=True)
+    file = io.BytesIO()
+    Image.fromarray(colours[..., :3].copy()).save(file, format="png")
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"

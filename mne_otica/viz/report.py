@@ -1,0 +1,115 @@
+"""Results as an :class:`mne.Report`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+import mne
+
+from mne_otica.cleaning.overview import parts
+from mne_otica.cleaning.result import Cleaned
+from mne_otica.utils.checks import _validate_flag, _validate_type
+from mne_otica.utils.docs import fill_doc
+from mne_otica.viz import html as _html
+from mne_otica.viz.component_figures import plot_component
+from mne_otica.viz.event_figures import plot_events, plot_removal, plot_traces
+from mne_otica.viz.measure_figures import plot_band_power, plot_benefit_and_harm
+from mne_otica.viz.stability_figures import plot_stability
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["add_artifact_report", "add_blink_report"]
+
+_SECTION = "Artifacts"
+# MNE's page is made for wide screens: on a phone the table of contents takes a sixth of the width,
+# and the text in figures is too small. There, hide the contents and let figures scroll.
+_VIEWPORT = """document.head.insertAdjacentHTML("beforeend",
+'<meta name="viewport" content="width=device-width, initial-scale=1">');"""
+_NARROW = """@media (max-width: 36rem) {
+#toc, #top-bar .btn-group, .accordion-button .badge { display: none; }
+#content { width: 100%; margin: 70px 0 0; padding: 0; }
+#top-bar .fs-3 { font-size: 1rem !important; }
+.accordion-body { padding: .4rem; }
+#content figure { overflow-x: auto; }
+#content figure img { max-width: none; zoom: .65; }
+}"""
+
+
+@fill_doc
+def add_artifact_report(
+    report: mne.Report, result: Cleaned, *, section: str = _SECTION, replace: bool = False
+) -> mne.Report:
+    """Add the result of cleaning to a report.
+
+    Parameters
+    ----------
+    report : instance of Report
+        The report; it is changed in place.
+    %(result)s
+    section : str
+        The section to add to.
+    replace : bool
+        Whether to replace content with the same titles.
+
+    Returns
+    -------
+    report : instance of Report
+        The same report. If nothing was removed, it shows the components, the best candidate and
+        the reasons.
+    """
+    _validate_type(report, mne.Report, "report", "Report")
+    _validate_type(result, Cleaned, "result", "Cleaned")
+    _validate_type(section, str, "section")
+    _validate_flag(replace, "replace")
+    options = dict(section=section, tags=("artifact",), replace=replace)
+    report.add_html(_html.summary(result), "Summary", **options)
+    report.add_html(_html.components(result), "All components", **options)
+    for title, figure in _figures(result):
+        report.add_figure(figure, title, image_format=_format(report, figure), **options)
+        plt.close(figure)
+    report.add_html(_html.candidates(result), "Candidates", **options)
+    return report
+
+
+def new_report(result: Cleaned, title: str) -> mne.Report:
+    """Return a new report of a result, readable on a phone."""
+    report = mne.Report(title=title, verbose="error")
+    report.add_custom_css(_NARROW)
+    report.add_custom_js(_VIEWPORT)
+    return add_artifact_report(report, result)
+
+
+# The former name, from when only blinks were removed
+add_blink_report = add_artifact_report
+
+
+def _format(report: mne.Report, figure: Figure) -> str | None:
+    """Return PNG for maps, which WebP takes five times as long for, or None: as the report has it.
+
+    Either keeps every pixel.
+    """
+    has_map = any(ax.images for ax in figure.axes)
+    return "png" if has_map and report.image_format == "webp" else None
+
+
+def _figures(result: Cleaned) -> Iterator[tuple[str, Figure]]:
+    """Yield the figures with their titles; each is drawn when needed."""
+    removed = parts(result)
+    if not removed:
+        yield "Best candidate", plot_component(result, show=False)
+    for part in removed:
+        name, chosen = part.kind.capitalize(), dict(kind=part.kind, show=False)
+        if part.benefit is not None:
+            yield f"{name}: before and after", plot_events(result, **chosen)
+            yield f"{name}: taken out and left in", plot_removal(result, **chosen)
+        yield f"{name}: benefit and harm", plot_benefit_and_harm(result, **chosen)
+        if part.benefit is None:
+            yield f"{name}: spectrum", plot_band_power(result, **chosen)
+    if any(part.benefit is not None for part in removed):
+        yield "Ten seconds of the worst channel", plot_traces(result, show=False)
+        yield "Spectrum away from artifacts", plot_band_power(result, show=False)
+    if result.stability is not None:
+        yield "Trust in the components", plot_stability(result.stability, show=False)

@@ -1,0 +1,104 @@
+"""Topographies: one large one on axes, or many small ones as images."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import mne
+import numpy as np
+from matplotlib.patches import Circle
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+from scipy.interpolate import RBFInterpolator
+
+from mne_otica.artifacts.eyes import fit_sphere
+from mne_otica.signals.positions import places_of
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+STANDARD = "at standard positions"  # where positions come from channel names
+_PIXELS = 40  # on each side of a small topography
+_RIM = 1.15  # radius up to which small topographies are extrapolated, in radii of the head
+
+
+def plot_map(
+    ax: Axes,
+    values: NDArray[np.float64],
+    info: mne.Info,
+    label: str,
+    limits: tuple[float, float],
+    cmap: str,
+) -> None:
+    """Draw values on the head, or as bars if the positions of channels are unknown."""
+    places = places_of(info)
+    if places.info is None:
+        ax.bar(info["ch_names"], values, color="0.6", edgecolor="k")
+        ax.tick_params(axis="x", rotation=90, labelsize="small")
+        ax.set_ylabel(label)
+        ax.spines[["top", "right"]].set_visible(False)
+        return
+    image, contours = mne.viz.plot_topomap(
+        values[places.picks],
+        _seen_from_above(places.points),
+        axes=ax,
+        vlim=limits,
+        cmap=cmap,
+        contours=4,
+        sphere=(0, 0, 0, 1),
+        show=False,
+    )
+    clip_to_head(ax, image, contours)
+    ax.figure.colorbar(image, ax=ax, shrink=0.7, label=label, ticks=MaxNLocator(2))
+    if places.source == "standard":
+        small = dict(fontsize="x-small", color="0.4", ha="center", va="top")
+        ax.text(0, -1.08, STANDARD, **small)
+
+
+def clip_to_head(ax: Axes, *artists: Artist) -> None:
+    """Clip images to a head of radius 1: MNE fills a disc that reaches beyond it."""
+    outline = Circle((0, 0), 1, transform=ax.transData)
+    for artist in artists:
+        artist.set_clip_path(outline)
+
+
+class SmallMaps(NamedTuple):
+    """Topographies of several sets of weights, each scaled to its largest absolute weight.
+
+    ``images`` are square images of values from -1 to 1, with rows from the front of the head to the
+    back; the head is their inscribed circle. It is None if positions are unknown. ``dots``
+    are the positions of the channels on a head of radius 1.
+    """
+
+    images: NDArray[np.float64] | None
+    dots: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    source: str
+
+
+def small_maps(weights: NDArray[np.float64], info: mne.Info) -> SmallMaps:
+    """Return topographies of weights of shape (n_channels, n_maps)."""
+    weights = weights / np.maximum(np.abs(weights).max(axis=0), np.finfo(float).tiny)
+    places = places_of(info)
+    if places.info is None:
+        return SmallMaps(None, np.zeros((0, 2)), weights, places.source)
+    dots, values = _seen_from_above(places.points), weights[places.picks]
+    ring = np.linspace(0, 2 * np.pi, 24, endpoint=False)
+    ring = _RIM * np.c_[np.cos(ring), np.sin(ring)]
+    nearest = np.argmin(np.linalg.norm(ring[:, np.newaxis] - dots, axis=2), axis=1)
+    interpolate = RBFInterpolator(np.r_[dots, ring], np.r_[values, values[nearest]])
+    axis = np.linspace(-1, 1, _PIXELS)
+    x, y = np.meshgrid(axis, -axis)
+    images = np.clip(interpolate(np.c_[x.ravel(), y.ravel()]), -1, 1)
+    return SmallMaps(images.T.reshape(-1, _PIXELS, _PIXELS), dots, weights, places.source)
+
+
+def _seen_from_above(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Project positions onto a disc of radius 1 (azimuthal equidistant projection)."""
+    from_centre = points - fit_sphere(points)[0]
+    polar = np.arccos(np.clip(from_centre[:, 2] / np.linalg.norm(from_centre, axis=1), -1, 1))
+    across = np.linalg.norm(from_centre[:, :2], axis=1)
+    direction = from_centre[:, :2] / np.maximum(across, np.finfo(float).tiny)[:, np.newaxis]
+    radius = polar / max(np.pi / 2, polar.max())  # all electrodes lie on the disc
+    return radius[:, np.newaxis] * direction
