@@ -25,7 +25,7 @@ from benchmarks.results import PAGE, show
 from mne_otica import datasets
 from mne_otica.metrics import residual_dependence
 from mne_otica.simulation import mixture, simulate_raw
-from mne_otica.solver._whitening import Channels, project
+from mne_otica.solver._linalg import Channels, project
 from mne_otica.solver.otica import unmix
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"

@@ -48,10 +48,10 @@ TRUE_MAP = 0.95
 EYE_ROTATION = 0.5  # in recordings with sources that are not independent
 PRECISION = 0.96  # of what is called stable, in training: some more than what is promised
 RIDGE = 1e-4
-UNREFINED = {"fit_params": {"refine": False}}  # as `clean_raw` fits
+UNREFINED = {"fit_params": {"refine": "none"}}  # as `clean_raw` fits
 TITLES = {
     "test": "Independent sources",
-    "unrefined": "The same with `refine=False`, as `clean_raw` fits",
+    "unrefined": 'The same with `refine="none"`, as `clean_raw` fits',
     "dependent": "Eyes that turn with each blink, which no ICA can separate from it",
 }
 

@@ -18,7 +18,7 @@ from mne.preprocessing import ica as _mne_ica
 from mne.utils import fill_doc, logger, verbose
 from numpy.typing import NDArray
 
-from mne_otica.solver._whitening import Channels, project
+from mne_otica.solver._linalg import Channels, project
 from mne_otica.solver.otica import check_options, unmix
 from mne_otica.utils.checks import (
     RandomState,

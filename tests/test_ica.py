@@ -19,7 +19,7 @@ from scipy.stats import kurtosis, skew, zscore
 import mne_otica
 from mne_otica import OTICAConvergenceWarning
 from mne_otica.metrics import amari_index
-from mne_otica.solver.transport import gaussian_floor, gaussian_targets
+from mne_otica.solver.contrast import gaussian_floor, gaussian_targets
 
 StockICA = mne.preprocessing.ICA
 CASES = ("picard", "fastica", "otica", "registered")

@@ -22,7 +22,7 @@ from benchmarks.paper.table import PAPER, TABLE_REGIMES, behind, closest_rivals
 from benchmarks.results import environment
 from mne_otica.metrics import amari_index
 from mne_otica.simulation import mixture
-from mne_otica.solver._whitening import Channels, project
+from mne_otica.solver._linalg import Channels, project
 from tutorials.price_discovery import (
     TRUE_SHARES,
     assign_to_markets,

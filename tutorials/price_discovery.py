@@ -84,7 +84,7 @@ def estimate_impacts(residuals: ArrayLike, covariance: ArrayLike) -> NDArray[np.
     """
     S = sqrtm(np.asarray(covariance)).real
     white = np.linalg.solve(S, np.asarray(residuals))
-    _, W, _ = otica(white, whiten=False, refine=True, random_state=0)
+    _, W, _ = otica(white, whiten=False, refine="rotation", random_state=0)
     return assign_to_markets(S @ W.T)
 
 

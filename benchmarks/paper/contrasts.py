@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.special import ndtri
 
 from mne_otica.simulation.mixtures import _gaussian_mean, _log_cosh
-from mne_otica.solver.transport import w2_squared
+from mne_otica.solver.contrast import w2_squared
 
 # Mean of log cosh of a standard Gaussian.
 GAUSSIAN_LOG_COSH = _gaussian_mean(_log_cosh, 0, 1)

@@ -12,7 +12,7 @@ from benchmarks.paper.jade import jade
 from benchmarks.solver import fit_fastica, fit_otica, fit_picard, fit_picard_o
 from mne_otica.metrics import amari_index
 from mne_otica.simulation.mixtures import Mixture
-from mne_otica.solver._whitening import Channels, project
+from mne_otica.solver._linalg import Channels, project
 from mne_otica.solver.otica import unmix
 
 N_STARTS = 50
@@ -49,7 +49,7 @@ class Method(NamedTuple):
 METHODS = {
     "otica": Method("OT-ICA", lambda X, error: fit_otica(X)[0]),
     "contrast": Method(
-        "OT-ICA, contrast alone", lambda X, error: unmix(X, refine=False, random_state=0).W
+        "OT-ICA, contrast alone", lambda X, error: unmix(X, refine="none", random_state=0).W
     ),
     "fastica": Method("FastICA, one seed", lambda X, error: fit_fastica(X)[0]),
     "jade": Method("JADE", lambda X, error: jade(X)),

@@ -21,7 +21,7 @@ from mne_otica.ica import (
 from mne_otica.removal.remove import Estimate, kind_part
 from mne_otica.signals.recording import annotated_bad
 from mne_otica.signals.windows import runs
-from mne_otica.solver._whitening import chunks
+from mne_otica.solver._linalg import chunks
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw

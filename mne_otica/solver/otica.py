@@ -1,4 +1,4 @@
-"""The public solver: checks, whitening, the choice of algorithm, and its result."""
+"""The public solver: checks, whitening, and the order and sign of the components."""
 
 import time
 from dataclasses import dataclass
@@ -8,11 +8,10 @@ import numpy as np
 from mne.utils import ProgressBar, logger, verbose
 from numpy.typing import ArrayLike, NDArray
 
-from mne_otica.solver import _newton, _riemannian
-from mne_otica.solver._solution import Solution
-from mne_otica.solver._threads import one_blas_thread
-from mne_otica.solver._whitening import Channels, Whitening, chunks, project
-from mne_otica.solver.transport import gaussian_floor, gaussian_targets
+from mne_otica.solver import algorithm as newton
+from mne_otica.solver import riemannian
+from mne_otica.solver._linalg import Channels, Whitening, chunks, one_blas_thread, project
+from mne_otica.solver.contrast import gaussian_floor, gaussian_targets
 from mne_otica.utils.checks import (
     RandomState,
     _check_option,
@@ -25,7 +24,7 @@ from mne_otica.utils.checks import (
 
 ALGORITHMS = ("newton", "riemannian")
 REFINEMENTS = ("auto", "none", "rotation", "full")
-DEFAULT_MAX_ITER = 500
+DEFAULT_MAX_ITER = 500  # recordings take up to about 150, see benchmarks.solver
 # Largest correlation of signals that were whitened by their own sample covariance, in single
 # precision
 MAX_ROUNDING = 1e-4
@@ -58,7 +57,9 @@ class Unmixing:
     step : float
         Largest rotation angle of the last iteration, in radians.
     converged : bool
-        Whether that angle fell below the tolerance.
+        Whether the fit ended before ``max_iter``: the angle fell below the tolerance, several
+        iterations hardly improved the objective (a plateau), or no step along the gradient did
+        (an exhausted line search). The ``"riemannian"`` schedule counts as converged.
     """
 
     W: NDArray[np.float64]
@@ -79,9 +80,9 @@ def otica(
     max_iter: int | str = "auto",
     tol: float = 3e-3,
     w_init: ArrayLike | None = None,
-    refine: bool | str = "auto",
+    refine: str = "auto",
     compute: str = "low",
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
     return_n_iter: bool = False,
     verbose: bool | str | int | None = None,
 ) -> tuple:
@@ -114,9 +115,9 @@ def otica(
         nearly Gaussian components. ``"riemannian"`` always runs its whole schedule.
     w_init : array-like, shape (n_components, n_components) | None
         The initial unmixing matrix, which is made orthogonal. None starts from the principal axes.
-    refine : bool | str
-        How ``"newton"`` refines the optimum of the contrast. ``"none"`` (or False) stops at the
-        optimum, the estimate of the paper. ``"rotation"`` (or True) maximises the likelihood over
+    refine : str
+        How ``"newton"`` refines the optimum of the contrast. ``"none"`` stops at the
+        optimum, the estimate of the paper. ``"rotation"`` maximises the likelihood over
         rotations. ``"full"`` maximises it over invertible matrices, so that errors of the sample
         covariance do not enter. ``"auto"`` is ``"full"``, or ``"rotation"`` if
         ``whiten=False`` and the sample covariance of X is not exactly the identity: X was then
@@ -125,8 +126,7 @@ def otica(
         ``"low"`` or ``"high"``: the paper's two budgets of restarts and steps.
         Used by ``"riemannian"`` only.
     random_state : int | RandomState | Generator | None
-        Seed of the subsamples and of the search for better optima. None is a fixed seed, so the
-        same call gives the same result.
+        Seed of the subsamples and of the search for better optima; None draws a random one.
     return_n_iter : bool
         Whether to return the number of iterations as well.
     %(verbose)s
@@ -216,9 +216,9 @@ def unmix(
     max_iter: int | str = "auto",
     tol: float = 3e-3,
     w_init: ArrayLike | None = None,
-    refine: bool | str = "auto",
+    refine: str = "auto",
     compute: str = "low",
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
 ) -> Unmixing:
     """Separate whitened data into independent components; see `otica` for the parameters."""
     max_iter = check_options(algorithm, max_iter, tol, refine, compute)
@@ -231,12 +231,12 @@ def unmix(
     on_step = partial(bar.update_with_increment_value, 1)
     if algorithm == "newton":
         refinement = _chosen_refinement(refine, X)
-        solution = _newton.solve(
+        solution = newton.solve(
             X, W, tol=tol, max_iter=max_iter, refinement=refinement, rng=rng, on_step=on_step
         )
     else:
         start = None if w_init is None else W
-        solution = _riemannian.solve(
+        solution = riemannian.solve(
             X, start, budget=compute, max_iter=max_iter, rng=rng, on_step=on_step
         )
     bar.update(max_iter)  # few fits take as many iterations as are allowed
@@ -255,15 +255,40 @@ def unmix(
     return _in_order(solution, X)
 
 
+@one_blas_thread()
+def refit(
+    X: NDArray,
+    w_init: ArrayLike | None = None,
+    *,
+    max_iter: int | str = "auto",
+    tol: float = 3e-3,
+    refine: str = "auto",
+) -> Unmixing:
+    """Separate whitened data by a local optimisation from ``w_init``, without randomness.
+
+    Neither subsamples nor a search for better optima of discrete components: for many fits of
+    resampled data. See `otica` for the parameters.
+    """
+    max_iter = check_options("newton", max_iter, tol, refine, "low")
+    X = np.asarray(X, dtype=np.float32)
+    solution = newton.solve_locally(
+        X,
+        _initial_rotation(w_init, len(X)),
+        tol=tol,
+        max_iter=max_iter,
+        refinement=_chosen_refinement(refine, X),
+    )
+    return _in_order(solution, X)
+
+
 def check_options(
-    algorithm: str, max_iter: int | str, tol: float, refine: bool | str, compute: str
+    algorithm: str, max_iter: int | str, tol: float, refine: str, compute: str
 ) -> int:
     """Check the options of the algorithms and return the number of iterations allowed."""
     _check_option("algorithm", algorithm, ALGORITHMS)
-    _check_option("compute", compute, tuple(_riemannian.BUDGETS))
-    _validate_type(refine, (bool, str), "refine")
-    if isinstance(refine, str):
-        _check_option("refine", refine, REFINEMENTS, extra="when it is a string")
+    _check_option("compute", compute, tuple(riemannian.BUDGETS))
+    _validate_type(refine, str, "refine")
+    _check_option("refine", refine, REFINEMENTS)
     _validate_type(tol, "numeric", "tol")
     if not 0 < tol < np.pi:
         raise ValueError(f"tol must be an angle between 0 and pi, got {tol}; try 3e-3.")
@@ -271,7 +296,7 @@ def check_options(
     if isinstance(max_iter, str):
         _check_option("max_iter", max_iter, ("auto",), extra="when it is a string")
         if algorithm == "riemannian":
-            return _riemannian.BUDGETS[compute].symmetric_steps
+            return riemannian.BUDGETS[compute].symmetric_steps
         return DEFAULT_MAX_ITER
     if max_iter < 1:
         raise ValueError(f"max_iter must be at least 1, got {max_iter}.")
@@ -352,10 +377,8 @@ def _initial_rotation(w_init: ArrayLike | None, size: int) -> NDArray[np.float64
     return left @ right
 
 
-def _chosen_refinement(refine: bool | str, X: NDArray) -> str:
+def _chosen_refinement(refine: str, X: NDArray) -> str:
     """Return the refinement to use for these data."""
-    if not isinstance(refine, str):
-        return "rotation" if refine else "none"
     if refine != "auto":
         return refine
     # If the sample covariance is not exactly the identity, the signals were whitened by a
@@ -366,7 +389,7 @@ def _chosen_refinement(refine: bool | str, X: NDArray) -> str:
     return "full" if error < MAX_ROUNDING else "rotation"
 
 
-def _in_order(solution: Solution, X: NDArray) -> Unmixing:
+def _in_order(solution: newton.Solution, X: NDArray) -> Unmixing:
     """Sort the components by contrast, and make their large deflections positive."""
     n_samples = X.shape[1]
     order = np.argsort(solution.correlation, kind="stable")
@@ -389,5 +412,5 @@ def _third_moments(W: NDArray[np.float64], X: NDArray) -> NDArray[np.float64]:
     total = np.zeros(len(W))
     for chunk in chunks(X):
         Y = W @ X[:, chunk] - mean
-        total += np.einsum("ij,ij,ij->i", Y, Y, Y)  # a power of three takes ten times as long
+        total += np.einsum("ij,ij,ij->i", Y, Y, Y)
     return total / X.shape[1]

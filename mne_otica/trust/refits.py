@@ -11,7 +11,7 @@ import os
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,12 +21,9 @@ import numpy as np
 from mne.utils import ProgressBar, use_log_level
 from numpy.typing import NDArray
 
+from mne_otica import solver
 from mne_otica.ica import METHOD
-from mne_otica.solver._newton import minimise
-from mne_otica.solver._objective import Objective
-from mne_otica.solver._refinement import negligible_drop, refine_fully, refine_rotation
-from mne_otica.solver._whitening import Channels, project
-from mne_otica.solver.otica import DEFAULT_MAX_ITER, unmix
+from mne_otica.solver._linalg import Channels, one_blas_thread, project, unit_rows
 from mne_otica.utils.checks import _check_option, _validate_type
 
 if TYPE_CHECKING:
@@ -136,11 +133,6 @@ def _blocks(
     return epochs.transpose(1, 0, 2).reshape(n_channels, -1), starts.ravel(), block
 
 
-def unit_rows(matrix: NDArray) -> NDArray:
-    """Scale each row to length one."""
-    return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
-
-
 @dataclass(frozen=True)
 class Matches:
     """The components of refits that are most like those of the ICA.
@@ -197,7 +189,7 @@ def refits(
     bar = ProgressBar(len(lengths), mesg="Refits")
     done = []
     # The progress bar is created before the log is silenced, which would hide it.
-    with quiet(), _one_blas_thread():
+    with quiet(), one_blas_thread():
         # Closed also if this loop is interrupted: otherwise joblib would go on to the last refit.
         with closing(_each(fit, lengths, seeds, min(n_jobs, len(lengths)))) as results:
             for one in results:
@@ -228,7 +220,7 @@ def _each(
 
 
 def _in_worker(fit: Callable[[int, int], Refit], length: int, seed: int) -> Refit:
-    with quiet(), _one_blas_thread():
+    with quiet(), one_blas_thread():
         return fit(length, seed)
 
 
@@ -238,15 +230,6 @@ def quiet() -> Iterator[None]:
     with use_log_level("error"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-def _one_blas_thread() -> AbstractContextManager:
-    """Use one BLAS thread for any n_jobs, as the number of threads changes the rounding."""
-    try:
-        from threadpoolctl import threadpool_limits
-    except ImportError:
-        return nullcontext()
-    return threadpool_limits(1)
 
 
 def n_workers(n_jobs: int | None) -> int:
@@ -275,21 +258,15 @@ def refit(
 
 
 def _otica(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tuple[NDArray, bool]:
+    params = params | {"w_init": None}
     if params.get("algorithm", "newton") != "newton":
-        unmixing = unmix(X, random_state=rng, **params | {"w_init": None})
-        return unmixing.W, bool(unmixing.converged)
-    # Refits skip the search for better optima among near-Gaussian components: it takes most of
-    # the time, and the components it finds are not reproducible anyway.
-    tol = max(params.get("tol", 0), REFIT_TOL)
-    max_iter = params.get("max_iter", DEFAULT_MAX_ITER)
-    objective = Objective(X)
-    solution = minimise(objective, np.eye(len(X)), tol=tol, max_iter=max_iter)
-    W, refine = solution.W, params.get("refine", "auto")
-    if refine in ("auto", "full"):
-        W = refine_fully(objective, W, tol, negligible_drop(*X.shape))
-    elif refine in ("rotation", True):
-        W = refine_rotation(objective, W, tol)
-    return W, bool(solution.converged)
+        fit = solver.unmix(X, random_state=rng, **params)
+    else:
+        # Without the search for better optima of discrete components, which are not expected in
+        # recordings.
+        options = {name: params[name] for name in ("max_iter", "refine") if name in params}
+        fit = solver.refit(X, tol=max(params.get("tol", 0), REFIT_TOL), **options)
+    return fit.W, bool(fit.converged)
 
 
 def _fastica(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tuple[NDArray, bool]:

@@ -16,7 +16,7 @@ def fit(raw, n_components=None):
     """Fit an ICA on a filtered copy."""
     filtered = raw.copy().filter(1.0, 40.0, picks="eeg")
     # As clean_raw fits
-    ica = ICA(n_components=n_components, random_state=0, fit_params=dict(refine=False))
+    ica = ICA(n_components=n_components, random_state=0, fit_params=dict(refine="none"))
     return ica.fit(filtered, picks="eeg", verbose="error")
 
 

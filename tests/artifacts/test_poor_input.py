@@ -20,7 +20,7 @@ def nameless(channels, duration, seed):
 
 
 def fitted(raw):
-    ica = ICA(random_state=0, fit_params=dict(refine=False))
+    ica = ICA(random_state=0, fit_params=dict(refine="none"))
     return ica.fit(raw.copy().filter(1, 40))
 
 

@@ -6,11 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mne_otica import otica, simulation
 from mne_otica.metrics import amari_index
-from mne_otica.solver import _refinement
-from mne_otica.solver._modulation import N_SPANS, find_modulation
-from mne_otica.solver._objective import Objective
-from mne_otica.solver._scores import choose_smoothness, fit_scores
-from mne_otica.solver.transport import bin_counts, bin_index
+from mne_otica.solver import likelihood
+from mne_otica.solver.contrast import Objective, bin_counts, bin_index
+from mne_otica.solver.likelihood import N_SPANS, find_modulation
+from mne_otica.solver.scores import choose_smoothness, fit_scores
 
 N_SAMPLES = 20_011  # not a multiple of anything
 
@@ -35,7 +34,7 @@ def in_time(table):
 
 def fitted_scores(objective, counts):
     guess = np.ones(len(counts))
-    return fit_scores(counts, choose_smoothness(counts, objective.block_counts(), guess), guess)
+    return fit_scores(counts, choose_smoothness(objective, counts), guess)
 
 
 def test_power_tells_apart_what_is_nearly_gaussian():
@@ -113,9 +112,9 @@ def test_steps_with_scales_raise_the_likelihood():
     objective.rescale(modulation.scales)
     counts = objective.counts(W)
     scores = fitted_scores(objective, counts)
-    step, moved, counts_moved, drop = _refinement._step(objective, W, counts, scores, modulation)
+    step, moved, counts_moved, drop = likelihood._step(objective, W, counts, scores, modulation)
     before, after = (
-        _refinement._likelihood(_refinement._values(some, scores), matrix)
+        likelihood._likelihood(likelihood._values(some, scores), matrix)
         for some, matrix in ((counts, W), (counts_moved, moved))
     )
     assert np.abs(step).max() > 0.01
@@ -127,7 +126,7 @@ def test_the_number_of_threads_does_not_matter(monkeypatch):
     X = np.random.default_rng(2).standard_normal((5, 5)) @ rhythms(5)
     fits = []
     for number in (1, 2, 3):
-        monkeypatch.setattr("mne_otica.solver._threads.n_threads", lambda number=number: number)
+        monkeypatch.setattr("mne_otica.solver._linalg.n_threads", lambda number=number: number)
         fits.append(otica(X)[1])
     assert_array_equal(fits[1], fits[0])
     assert_array_equal(fits[2], fits[0])

@@ -1,4 +1,4 @@
-"""The mathematics of the quasi-Newton solver, and the traps it has to avoid."""
+"""The mathematics of the quasi-Newton solver, and the local optima it has to avoid."""
 
 import numpy as np
 import pytest
@@ -8,10 +8,9 @@ from scipy.stats import ortho_group
 
 from mne_otica import otica, simulation
 from mne_otica.metrics import amari_index
-from mne_otica.solver import _newton, _objective
-from mne_otica.solver._leaps import leap
-from mne_otica.solver.otica import unmix
-from mne_otica.solver.transport import target_correlation
+from mne_otica.solver import algorithm, contrast, refit, unmix
+from mne_otica.solver.algorithm import iterate_fixed_point
+from mne_otica.solver.contrast import Objective, target_correlation
 
 
 def whitened(regime, n_sources, n_samples, seed=0):
@@ -26,16 +25,16 @@ def whitened(regime, n_sources, n_samples, seed=0):
 def test_objective_is_the_sum_of_exact_correlations():
     X, _ = whitened("continuous", 6, 20_000)
     W = ortho_group.rvs(6, random_state=1)
-    evaluation = _newton.Objective(X)(W)
+    evaluation = Objective(X)(W)
     assert_allclose(evaluation.correlation, target_correlation(W @ X), atol=2e-5)
     assert_allclose(evaluation.value, evaluation.correlation.sum())
 
 
 def test_objective_does_not_depend_on_the_chunks(monkeypatch):
     X, W = whitened("continuous", 6, 5000)
-    whole = _newton.Objective(X)(W)
-    monkeypatch.setattr(_objective, "CHUNK_BYTES", 4 * 6 * 700)
-    pieces = _newton.Objective(X)(W)
+    whole = Objective(X)(W)
+    monkeypatch.setattr(contrast, "CHUNK_SIZE", 6 * 700)
+    pieces = Objective(X)(W)
     assert_allclose(pieces.gradient, whole.gradient, atol=1e-6)
     assert_allclose(pieces.slope, whole.slope)
 
@@ -43,7 +42,7 @@ def test_objective_does_not_depend_on_the_chunks(monkeypatch):
 def test_gradient_is_the_derivative_of_the_exact_objective():
     X, _ = whitened("laplace", 4, 50_000)
     W = ortho_group.rvs(4, random_state=2)
-    gradient = _newton.Objective(X)(W).gradient
+    gradient = Objective(X)(W).gradient
     for i, j in [(0, 1), (1, 3)]:
         skew = np.zeros((4, 4))
         skew[i, j], skew[j, i] = 1e-3, -1e-3
@@ -53,7 +52,7 @@ def test_gradient_is_the_derivative_of_the_exact_objective():
 
 def test_curvature_is_the_second_derivative_at_independence():
     X, W = whitened("laplace", 2, 400_000)
-    objective = _newton.Objective(X)
+    objective = Objective(X)
     at = objective(W)
     curvature = (at.slope - at.correlation).sum()
     skew = np.array([[0, 0.2], [-0.2, 0]])
@@ -65,7 +64,7 @@ def test_curvature_is_the_second_derivative_at_independence():
 def test_curvature_is_never_negative(regime):
     X, W = whitened(regime, 5, 10_000)
     for rotation in (W, ortho_group.rvs(5, random_state=0)):
-        at = _newton.Objective(X)(rotation)
+        at = Objective(X)(rotation)
         assert np.all(at.slope > at.correlation)
 
 
@@ -73,8 +72,8 @@ def test_trap_tiny_gradient_far_from_the_optimum():
     """A random rotation of many sources looks Gaussian: only the step tells convergence."""
     X, W = whitened("laplace", 64, 20_000)
     start = ortho_group.rvs(64, random_state=5)
-    evaluation = _newton.Objective(X)(start)
-    at_truth = _newton.Objective(X)(W)
+    evaluation = Objective(X)(start)
+    at_truth = Objective(X)(W)
     assert np.abs(evaluation.gradient).max() < 0.06
     assert evaluation.value > at_truth.value + 0.5
     unmixing = unmix(X, w_init=start)
@@ -84,7 +83,7 @@ def test_trap_tiny_gradient_far_from_the_optimum():
 
 def test_trap_ties_do_not_blow_up_the_slope():
     X = np.random.default_rng(0).choice([-1, 1], (3, 2000)).astype(np.float32)
-    assert np.all(_newton.Objective(X)(np.eye(3)).slope < 100)
+    assert np.all(Objective(X)(np.eye(3)).slope < 100)
 
 
 def test_trap_a_line_search_that_cannot_gain_is_convergence():
@@ -108,83 +107,66 @@ def test_trap_two_sources_rotated_by_45_degrees():
     """Half-way between two binary sources lies an optimum of its own, with half the contrast."""
     X = np.random.default_rng(0).choice([-1.0, 1.0], (2, 10_000)).astype(np.float32)
     turn = np.array([[1, 1], [-1, 1]]) / np.sqrt(2)
-    descent = _newton.minimise(
-        _newton.Objective(X), turn, tol=1e-3, max_iter=100, on_step=lambda: None
-    )
+    descent = algorithm.minimise(Objective(X), turn, tol=1e-3, max_iter=100, on_step=lambda: None)
     assert amari_index(descent.W, np.eye(2)) > 0.5
     assert amari_index(unmix(X, w_init=turn).W, np.eye(2)) < 0.05
 
 
-def test_a_few_leaps_lead_from_noise_to_dozens_of_sources():
-    """Where every direction looks Gaussian, the fixed point leaps; L-BFGS would feel its way."""
+def test_a_few_fixed_point_iterations_lead_from_noise_to_dozens_of_sources():
+    """Where every direction looks Gaussian, the fixed point takes larger steps than L-BFGS."""
     X, W = whitened("laplace", 64, 20_000)
-    objective = _newton.Objective(X)
+    objective = Objective(X)
     start = ortho_group.rvs(64, random_state=5)
-    near, here, values = leap(objective, start, max_iter=100, on_step=lambda: None)
+    near, here, values = iterate_fixed_point(objective, start, max_iter=100, on_step=lambda: None)
     assert amari_index(near, W.T) < 0.1 * amari_index(start, W.T)
     assert here.value < objective(start).value
     assert len(values) < 25
 
 
-def test_the_last_sources_are_sought_where_the_others_are_not():
-    """Among many sources some are found late; passes over all would be spent on the found."""
-    X, W = whitened("laplace", 100, 20_000)
-    start = W.copy()
-    start[:45] = ortho_group.rvs(45, random_state=0) @ W[:45]
-    over_all = []
-
-    class Counting(_newton.Objective):
-        def __call__(self, W):
-            over_all.append(W)
-            return super().__call__(W)
-
-    near, _, values = leap(Counting(X), start, max_iter=100, on_step=lambda: None)
-    assert amari_index(near, W.T) < 0.5 * amari_index(start, W.T)
-    assert len(over_all) <= len(values) - 1  # fewer than one for each leap and the start
-
-
-@pytest.mark.parametrize("coarseness", [1, _newton.REFINED_COARSENESS])
+@pytest.mark.parametrize("coarseness", [1, algorithm.COARSENESS])
 def test_a_start_where_all_looks_gaussian_is_not_taken_for_an_optimum(coarseness):
     """There gains grow from next to nothing, so that none is negligible."""
     X, _ = whitened("uniform", 30, 10_000)
-    objective = _newton.Objective(X)
+    objective = Objective(X)
     for seed in range(5):
         start = ortho_group.rvs(30, random_state=seed)
-        descent = _newton.minimise(objective, start, tol=3e-3, max_iter=500, coarseness=coarseness)
+        descent = algorithm.minimise(
+            objective, start, tol=3e-3, max_iter=500, coarseness=coarseness
+        )
         found = 2 - 2 * descent.correlation  # W2² of a uniform density is 0.045
         assert np.mean(found > 0.02) > 0.8
 
 
-def test_leaps_end_at_an_optimum():
+def test_fixed_point_iterations_end_at_an_optimum():
     """At an optimum the fixed point stays where it is, and leaves it to smaller steps."""
     X, W = whitened("continuous", 8, 20_000)
-    near, _, values = leap(_newton.Objective(X), W, max_iter=100, on_step=lambda: None)
+    near, _, values = iterate_fixed_point(Objective(X), W, max_iter=100, on_step=lambda: None)
     assert len(values) == 1
     np.testing.assert_array_equal(near, W)
 
 
-def test_a_part_of_white_samples_is_made_white():
+def test_a_subsample_is_whitened_again():
     X, _ = whitened("laplace", 20, 20_000)
     X = X.astype(np.float32)
     part = X[:, ::40]
     assert np.abs(np.cov(part, bias=True) - np.eye(20)).max() > 0.1
-    white = _newton._some(X, 500, np.random.default_rng(0))
+    white = algorithm.subsample(X, 500, np.random.default_rng(0))
     assert white.shape == (20, 500)
     assert white.dtype == np.float32
     assert_allclose(np.cov(white, bias=True), np.eye(20), atol=1e-5)
     assert_allclose(white.mean(axis=1), 0, atol=1e-6)
 
 
-def test_a_part_holds_one_sample_of_each_span():
+def test_a_subsample_is_stratified_in_time():
     """However slow a signal is, no stretch of it is left out, and none counts twice."""
     time = np.linspace(-np.sqrt(3), np.sqrt(3), 1001, dtype=np.float32)[np.newaxis]
-    drawn = _newton._some(time, 100, np.random.default_rng(0))[0]
+    drawn = algorithm.subsample(time, 100, np.random.default_rng(0))[0]
     assert np.all(np.diff(drawn) > 0)
     scale = np.polyfit(np.arange(100), drawn, 1)[0]
     assert np.abs(np.diff(drawn)).max() < 2.1 * scale  # two spans at most
 
 
-def test_trap_a_component_that_a_part_of_the_samples_misses():
+def test_trap_a_component_that_a_subsample_misses():
     """An electrode pops once in a hundred thousand samples, and is flat in all the others."""
     X, rotation = whitened("laplace", 4, 100_000)
     pop = np.zeros((1, 100_000))
@@ -195,13 +177,31 @@ def test_trap_a_component_that_a_part_of_the_samples_misses():
     assert amari_index(W @ K, block_diag(rotation.T, pop_size)) < 0.05
 
 
-def test_coarse_samples_first_then_all():
+def test_a_fit_that_begins_on_subsamples_is_as_precise():
     X, W = whitened("laplace", 8, 200_000)
-    unmixing = unmix(X)
-    assert amari_index(unmixing.W, W.T) < 0.03
-    shifted = X.copy()
-    shifted[:, 100_000:] *= -1
-    assert unmix(shifted).converged
+    assert amari_index(unmix(X).W, W.T) < 0.03
+
+
+def test_a_refit_is_the_local_optimisation_from_a_start():
+    """No subsample and no search: from the truth it stays there, from a local optimum too."""
+    X, W = whitened("laplace", 6, 40_000)
+    again = refit(X, W, refine="none")
+    assert again.converged
+    assert amari_index(again.W, W.T) < 0.05
+    binary = np.random.default_rng(0).choice([-1.0, 1.0], (2, 10_000)).astype(np.float32)
+    rotated = np.array([[1, 1], [-1, 1]]) / np.sqrt(2)
+    assert amari_index(refit(binary, rotated, refine="none").W, np.eye(2)) > 0.5
+
+
+def test_nothing_is_searched_where_nothing_is_discrete(monkeypatch):
+    searched = []
+    monkeypatch.setattr(algorithm, "escape", lambda *args: searched.append(args))
+    X, _ = whitened("continuous", 6, 10_000)
+    unmix(X)
+    assert not searched
+    X, _ = whitened("discrete", 6, 10_000)
+    unmix(X)
+    assert searched
 
 
 def test_seed_decides_and_default_is_fixed():

@@ -4,7 +4,7 @@ First comes a deflation: components are found one by one in the orthogonal compl
 those found before, each from many random starts, of which the one with the largest contrast is
 kept. Then Algorithm 1 refines all components together by mini-batch gradient steps with
 dithering, tangent projection and symmetric decorrelation. This is for comparison only;
-`_newton` finds better optima in a fraction of the time.
+`algorithm` finds better optima in a fraction of the time.
 """
 
 from collections.abc import Callable
@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.solver._rotations import nearest_rotation
-from mne_otica.solver._solution import Solution
-from mne_otica.solver.transport import dither, target_correlation, transport_map
+from mne_otica.solver._linalg import nearest_rotation
+from mne_otica.solver.algorithm import Solution
+from mne_otica.solver.contrast import target_correlation, transport_map
 
-DITHER = 0.01
+# All settings are those of the paper.
+DITHER = 0.01  # standard deviation of noise that smooths the steps of discrete distributions
 BATCH_SIZE = 1024
 DEFLATION_RATE = 0.1
 DEFLATION_HALVING = 50  # steps after which the deflation rate is halved
@@ -76,7 +77,8 @@ def _batch(X: NDArray, rng: np.random.Generator) -> NDArray[np.float64]:
 
 def _gradient(W: NDArray, batch: NDArray, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return the gradient of the summed W2² of ``W @ batch``, coupling held fixed."""
-    Y = dither(W @ batch, DITHER, rng)
+    Y = W @ batch
+    Y += DITHER * rng.standard_normal(Y.shape)
     return 2 * (Y - transport_map(Y)) @ batch.T / batch.shape[1]
 
 

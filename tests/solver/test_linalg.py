@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from mne_otica import otica, simulation
-from mne_otica.solver._threads import in_threads, n_threads, one_blas_thread
+from mne_otica.solver._linalg import in_threads, n_threads, one_blas_thread
 
 
 def test_environment_limits_the_threads(monkeypatch):
@@ -21,12 +21,12 @@ def test_environment_limits_the_threads(monkeypatch):
 
 
 def test_results_come_in_order(monkeypatch):
-    monkeypatch.setattr("mne_otica.solver._threads.n_threads", lambda: 3)
+    monkeypatch.setattr("mne_otica.solver._linalg.n_threads", lambda: 3)
     assert list(in_threads(lambda x: x**2, range(50))) == [x**2 for x in range(50)]
 
 
 def test_errors_are_raised(monkeypatch):
-    monkeypatch.setattr("mne_otica.solver._threads.n_threads", lambda: 2)
+    monkeypatch.setattr("mne_otica.solver._linalg.n_threads", lambda: 2)
     with pytest.raises(ZeroDivisionError):
         list(in_threads(lambda x: 1 / x, [1, 0]))
 
@@ -56,8 +56,8 @@ def test_blas_has_its_threads_back_after_an_error():
 
 
 def test_without_threadpoolctl_there_is_one_thread(monkeypatch):
-    monkeypatch.setattr("mne_otica.solver._threads._blas", lambda: None)
-    monkeypatch.setattr("mne_otica.solver._threads.n_threads", lambda: 2)
+    monkeypatch.setattr("mne_otica.solver._linalg._blas", lambda: None)
+    monkeypatch.setattr("mne_otica.solver._linalg.n_threads", lambda: 2)
     with one_blas_thread():
         threads = set(in_threads(lambda _: threading.get_ident(), range(20)))
     assert threads == {threading.get_ident()}
@@ -68,7 +68,7 @@ def test_numbers_do_not_depend_on_the_threads(monkeypatch, refine):
     X = simulation.mixture("continuous", 8, 40_000, seed=0).X
     found = []
     for n in (1, 2, 5):
-        monkeypatch.setattr("mne_otica.solver._threads.n_threads", lambda n=n: n)
+        monkeypatch.setattr("mne_otica.solver._linalg.n_threads", lambda n=n: n)
         found.append(otica(X, refine=refine)[1])
     assert_array_equal(found[0], found[1])
     assert_array_equal(found[0], found[2])

@@ -1,0 +1,279 @@
+"""Linear algebra of the solver: whitening, rotations, L-BFGS, chunks of samples and threads.
+
+NumPy releases the GIL in most operations, so passes over the data run on a few threads. Those of
+BLAS would compete with them, so BLAS is limited to one thread meanwhile. This needs threadpoolctl;
+without it only one thread is used here, and BLAS is not limited.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+CHUNK_BYTES = 32 * 2**20  # of temporary copies, in double precision
+# Directions with less than a millionth of the amplitude of the others are rounding errors, as
+# an average reference or an interpolated channel leaves them in single precision.
+MIN_RELATIVE_VARIANCE = 1e-12
+# A channel is constant if it deviates from its mean by at most this many rounding errors of the
+# mean, by the bytes of a value. Single precision has little margin: EEG with an offset of 1 V
+# deviates by a hundred of them.
+ROUNDING_STEPS = {4: 8, 8: 4096}
+MEMORY = 10  # pairs of steps and gradient changes of L-BFGS, as usual (Nocedal and Wright: 3 to 20)
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass
+class Whitening:
+    """A linear map to uncorrelated signals of unit variance."""
+
+    mean: NDArray[np.float64]  # of each channel
+    K: NDArray[np.float64]  # shape (n_components, n_channels)
+
+
+class Channels:
+    """Second-order statistics of a data array.
+
+    Parameters
+    ----------
+    X : ndarray, shape (n_channels, n_samples)
+        The data; not changed.
+    """
+
+    def __init__(self, X: NDArray) -> None:
+        n_channels, n_samples = X.shape
+        self.mean = X.mean(axis=1, dtype=np.float64)
+        # Channels are scaled before the covariance is computed, so that neither small nor mixed
+        # units reduce the precision.
+        peak = np.abs(X.max(axis=1) - self.mean)
+        peak = np.maximum(peak, np.abs(X.min(axis=1) - self.mean))
+        # A channel that varies by little more than the rounding error of its values counts as
+        # constant: its correlations with others are noise.
+        precision = ROUNDING_STEPS[X.dtype.itemsize] * np.finfo(X.dtype).eps * np.abs(self.mean)
+        self.constant = np.flatnonzero(peak <= precision)
+        peak[self.constant] = np.inf
+        covariance = np.zeros((n_channels, n_channels))
+        for chunk in chunks(X):
+            centred = (X[:, chunk] - self.mean[:, np.newaxis]) / peak[:, np.newaxis]
+            covariance += centred @ centred.T
+        relative_std = np.sqrt(np.diag(covariance) / n_samples)
+        relative_std[self.constant] = 1
+        peak[self.constant] = 0
+        self.std = relative_std * peak
+        self.correlation = covariance / n_samples / np.outer(relative_std, relative_std)
+        variances, self._axes = np.linalg.eigh(self.correlation)
+        self._variances = np.maximum(variances, 0)
+        # Directions no larger than the rounding errors of large offsets do not count either.
+        varying = np.where(self.std > 0, self.std, np.inf)
+        rounding = np.max(np.finfo(X.dtype).eps * np.abs(self.mean) / varying)
+        least = max(MIN_RELATIVE_VARIANCE * self._variances[-1], 16 * n_channels * rounding**2)
+        kept = self._variances > least
+        # Centred samples sum to zero, so the rank is at most the number of samples minus one.
+        rank = min(int(np.sum(kept)), max(n_samples - 1, 1))
+        self.rank = rank if len(self.constant) < n_channels else 0
+
+    @property
+    def null(self) -> NDArray[np.float64]:
+        """The null space of the channels at unit variance, as columns."""
+        return self._axes[:, : len(self.std) - self.rank]
+
+    def stand_in(self) -> NDArray[np.float64]:
+        """Return a few samples with the same means and the same covariance as the data.
+
+        There are two for each channel, at equal distances on either side of the mean, so
+        moments that are averages over samples agree exactly.
+        """
+        deviations = self.std[:, np.newaxis] * self._axes * np.sqrt(self._variances * len(self.std))
+        return self.mean[:, np.newaxis] + np.hstack([deviations, -deviations])
+
+    def whitening(self, n_components: int | float | None = None) -> Whitening:
+        """Whiten the leading principal components, of the largest variance first.
+
+        Parameters
+        ----------
+        n_components : int | float | None
+            Their number, the share of the variance that they explain, or None for all.
+        """
+        kept = slice(len(self.std) - self.rank, None)
+        amplitudes, axes = np.sqrt(self._variances[kept]), self._axes[:, kept]
+        # The channels are ``std * axes * amplitudes`` times white signals. Its singular vectors
+        # are the principal components, to full precision whatever the units of the channels.
+        _, stds, rotation = np.linalg.svd(
+            self.std[:, np.newaxis] * axes * amplitudes, full_matrices=False
+        )
+        if n_components is None:
+            n_components = self.rank
+        elif isinstance(n_components, float):
+            relative = (stds / stds[0]) ** 2
+            explained = np.cumsum(relative) / relative.sum()
+            n_components = min(int(np.sum(explained <= n_components)) + 1, self.rank)
+        safe_std = np.where(self.std > 0, self.std, 1)
+        K = (rotation[:n_components] / amplitudes) @ axes.T / safe_std
+        return Whitening(self.mean, K)
+
+
+def chunks(X: NDArray) -> Iterator[slice]:
+    """Cut the samples into pieces of bounded size."""
+    size = max(CHUNK_BYTES // (8 * len(X)), 1)
+    for start in range(0, X.shape[1], size):
+        yield slice(start, min(start + size, X.shape[1]))
+
+
+def project(matrix: NDArray, X: NDArray, mean: NDArray, dtype: type) -> NDArray:
+    """Return ``matrix @ (X - mean)`` without a centred copy of X."""
+    out = np.empty((len(matrix), X.shape[1]), dtype=dtype)
+    for chunk in chunks(X):
+        out[:, chunk] = matrix @ (X[:, chunk] - mean[:, np.newaxis])
+    return out
+
+
+def rotation(angles: NDArray, planes: tuple[NDArray, NDArray]) -> NDArray[np.float64]:
+    """Return the Cayley transform of the skew matrix that has these entries above its diagonal.
+
+    For small angles it turns each plane (i, j) by its angle.
+    """
+    size = planes[1][-1] + 1
+    half = np.zeros((size, size))
+    half[planes] = angles / 2
+    half -= half.T
+    identity = np.eye(size)
+    return np.linalg.solve(identity - half, identity + half)
+
+
+def nearest_rotation(matrix: NDArray) -> NDArray[np.float64]:
+    """Return the orthogonal matrix that is nearest to a square one."""
+    left, _, right = np.linalg.svd(matrix)
+    return left @ right
+
+
+def unit_rows(matrix: NDArray) -> NDArray:
+    """Scale the rows of a matrix to unit length."""
+    return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+
+
+class Memory:
+    """Recent steps and gradient changes of limited-memory BFGS."""
+
+    def __init__(self) -> None:
+        self.pairs: list[tuple[NDArray, NDArray, float]] = []
+
+    def add(self, step: NDArray, change: NDArray) -> None:
+        """Add a step and the change of the gradient along it."""
+        curvature = np.vdot(step, change)
+        if curvature > 1e-10 * np.linalg.norm(step) * np.linalg.norm(change):
+            self.pairs = [*self.pairs[1 - MEMORY :], (step, change, 1 / curvature)]
+
+    def direction(
+        self, gradient: NDArray, precondition: Callable[[NDArray], NDArray]
+    ) -> NDArray[np.float64]:
+        """Return minus the approximate inverse Hessian times the gradient.
+
+        ``precondition`` multiplies by an initial approximation of the inverse Hessian.
+        """
+        q = gradient.copy()
+        weights = []
+        for step, change, rho in reversed(self.pairs):
+            weights.append(rho * np.vdot(step, q))
+            q -= weights[-1] * change
+        q = precondition(q)
+        for (step, change, rho), weight in zip(self.pairs, reversed(weights), strict=True):
+            q += (weight - rho * np.vdot(change, q)) * step
+        return -q
+
+
+def n_threads() -> int:
+    """Return the number of threads: the number of cores, or ``OMP_NUM_THREADS`` if set."""
+    if hasattr(os, "sched_getaffinity"):
+        available = len(os.sched_getaffinity(0))
+    else:
+        available = os.cpu_count() or 1
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return min(int(asked), available) if asked.isdecimal() and int(asked) > 0 else available
+
+
+@cache
+def _blas() -> Any:
+    """Return the controller of the threads of BLAS, or None if there is none."""
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ImportError:
+        return None
+    controller = ThreadpoolController().select(user_api="blas")
+    return controller if len(controller) else None
+
+
+class _Limit:
+    """Limit BLAS to one thread as long as any fit needs it: fits in threads may overlap."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.n_asking = 0
+        self.limiter: Any = None
+
+    def add(self, n: int) -> None:
+        """Count the fits that run, and set or lift the limit with the first and the last."""
+        with self.lock:
+            self.n_asking += n
+            if self.n_asking and self.limiter is None:
+                self.limiter = _blas().limit(limits=1)
+            elif not self.n_asking:
+                self.limiter.restore_original_limits()
+                self.limiter = None
+
+
+_LIMIT = _Limit()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS to one thread, if possible."""
+    if _blas() is None:
+        yield
+        return
+    _LIMIT.add(1)
+    try:
+        yield
+    finally:
+        _LIMIT.add(-1)
+
+
+@cache
+def _pool(n_workers: int, process: int) -> ThreadPoolExecutor:
+    """Return the thread pool of this process: threads do not survive a fork."""
+    return ThreadPoolExecutor(n_workers, thread_name_prefix="mne_otica")
+
+
+def in_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Return the results in the order of the items, whatever the number of threads."""
+    n_workers = min(n_threads(), len(items)) if _blas() else 1
+    if n_workers < 2:
+        return [function(item) for item in items]
+    left = deque(enumerate(items))
+    results: dict[int, Result] = {}
+
+    def work() -> None:
+        while left:
+            try:
+                number, item = left.popleft()
+            except IndexError:  # another thread was faster
+                return
+            results[number] = function(item)
+
+    # The thread that calls does its share: it need not be woken up.
+    helping = [_pool(n_workers - 1, os.getpid()).submit(work) for _ in range(n_workers - 1)]
+    try:
+        work()
+    finally:
+        for future in helping:
+            if not future.cancel():
+                future.result()
+    return [results[number] for number in range(len(items))]

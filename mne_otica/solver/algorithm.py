@@ -1,0 +1,266 @@
+"""The algorithm on one page: scout, descend, escape, refine.
+
+Scout. With many samples, the descent begins on a subsample, and goes on with a larger one.
+
+Descend. The objective is minimised over rotations (see `contrast`). Far from the sources every
+direction looks Gaussian, and the curvature is not informative. There a fixed-point iteration comes
+first: at an optimum ``diag(k) - G`` is symmetric, so W is multiplied by its orthogonal part. These
+are large steps as in FastICA, with the transport maps as nonlinearities. Limited-memory BFGS then
+starts from the curvature at independence.
+
+Escape. If any component looks discrete, better optima are searched for, see `discrete`.
+
+Refine. The likelihood is maximised near the optimum of the contrast, see `likelihood`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mne_otica.solver._linalg import Memory, nearest_rotation, rotation
+from mne_otica.solver.contrast import Evaluation, Objective, gaussian_floor
+from mne_otica.solver.discrete import WORTHWHILE, escape, looks_discrete
+from mne_otica.solver.likelihood import refine_fully, refine_rotation
+
+# A subsample is used where there are at least SUBSAMPLED_FROM times as many samples. The larger one
+# has LARGER times as many as that of the scout (benchmarks.solver --part simulations).
+MIN_SCOUT_SAMPLES, SAMPLES_PER_COMPONENT = 10_000, 50
+SUBSAMPLED_FROM, LARGER = 3, 6
+# Smallest variance of a direction in a subsample that is scaled to one: the noise of a component
+# that is rare, such as a pop, must not be amplified where the subsample misses it.
+MIN_VARIANCE = 0.1
+# Fixed-point iterations go on while they rotate any component by more than 40 degrees (its cosine)
+# and gain more than this.
+FAR, FIXED_POINT_GAIN = 0.76, 1e-3
+# The floor of the curvature keeps the noise of steps in planes of nearly Gaussian components, an
+# angle of sqrt(2 / N) over the curvature, below MAX_NOISE radians.
+MAX_NOISE, MAX_CURVATURE_FLOOR = 0.28, 0.05
+LONGEST_STEP = 0.7  # radians; rotations by more than 45 degrees only relabel components
+SUFFICIENT_DECREASE = 1e-4  # share of the linear prediction: the usual Armijo constant
+MAX_HALVINGS = 6
+# Nearly Gaussian components can be rotated for ever without effect. So the descent ends if the mean
+# gain of PLATEAU_ITER iterations is below MIN_GAIN, or below MIN_SHARE of what d (d - 1) / 2 angles
+# gain on N samples by chance, about d² / 4 N.
+PLATEAU_ITER, MIN_GAIN, MIN_SHARE = 5, 5e-5, 2e-3
+# Tolerance factor for angles of intermediate fits, which are polished later: saves a fifth of the
+# time of a fit (benchmarks.solver).
+COARSENESS = 5
+
+
+@dataclass
+class Solution:
+    """The final unmixing matrix of an algorithm."""
+
+    W: NDArray[np.float64]  # acts on the whitened data, rows of unit length
+    correlation: NDArray[np.float64]  # C of each component, see `contrast`
+    n_iter: int
+    n_evaluations: int  # passes over the data or a subsample
+    step: float  # largest rotation angle of the last iteration, in radians
+    converged: bool
+
+
+def solve(
+    X: NDArray,
+    W: NDArray[np.float64],
+    *,
+    tol: float,
+    max_iter: int,
+    refinement: str,
+    rng: np.random.Generator,
+    on_step: Callable[[], None],
+) -> Solution:
+    """Find the matrix that unmixes whitened data, starting from a rotation W."""
+    fit = _Fit(tol, max_iter, on_step)
+    X = np.asarray(X, dtype=np.float32)
+    refined = refinement != "none" and len(X) > 1
+    coarseness = COARSENESS if refined else 1
+    n_scout = max(MIN_SCOUT_SAMPLES, SAMPLES_PER_COMPONENT * len(X))
+    if X.shape[1] >= SUBSAMPLED_FROM * n_scout:
+        W = fit.descend(subsample(X, n_scout, rng), W, COARSENESS).W
+    if X.shape[1] >= SUBSAMPLED_FROM * LARGER * n_scout and refined:
+        larger = subsample(X, LARGER * n_scout, rng)
+        W = fit.escape(larger, fit.descend(larger, W, COARSENESS), COARSENESS, rng).W
+        solution = fit.descend(X, W, COARSENESS)  # what is rare may be missing in a subsample
+    else:
+        solution = fit.escape(X, fit.descend(X, W, coarseness), coarseness, rng)
+    solution = fit.refine(X, solution, refinement)
+    return replace(solution, n_iter=fit.n_iter, n_evaluations=fit.n_evaluations)
+
+
+def solve_locally(
+    X: NDArray[np.float32], W: NDArray[np.float64], *, tol: float, max_iter: int, refinement: str
+) -> Solution:
+    """Descend from W and refine, without subsamples and without a search for better optima."""
+    fit = _Fit(tol, max_iter, lambda: None)
+    return fit.refine(X, fit.descend(X, W), refinement)
+
+
+class _Fit:
+    """The stages of a fit, which share a budget of iterations."""
+
+    def __init__(self, tol: float, max_iter: int, on_step: Callable[[], None]) -> None:
+        self.tol = tol
+        self.max_iter = max_iter
+        self.on_step = on_step
+        self.n_iter = 0
+        self.n_evaluations = 0
+
+    def descend(
+        self, X: NDArray[np.float32], W: NDArray[np.float64], coarseness: float = 1
+    ) -> Solution:
+        """Descend with the iterations that are left."""
+        solution = minimise(
+            Objective(X),
+            W,
+            tol=self.tol,
+            max_iter=self.max_iter - self.n_iter,
+            coarseness=coarseness,
+            on_step=self.on_step,
+        )
+        self.n_iter += solution.n_iter
+        self.n_evaluations += solution.n_evaluations
+        return solution
+
+    def escape(
+        self, X: NDArray[np.float32], best: Solution, coarseness: float, rng: np.random.Generator
+    ) -> Solution:
+        """Go on from better starts for as long as they lead lower, if anything is discrete."""
+        if not looks_discrete(X, best.W):
+            return best
+        while self.n_iter < self.max_iter:
+            start = escape(X, best.W, best.correlation, rng)
+            if start is None:
+                break
+            solution = self.descend(X, start, coarseness)
+            drop = best.correlation.sum() - solution.correlation.sum()
+            if drop > 0:
+                best = solution
+            if drop < WORTHWHILE:
+                break
+        return best
+
+    def refine(self, X: NDArray[np.float32], optimum: Solution, refinement: str) -> Solution:
+        """Go from the optimum of the contrast to the most precise estimate near to it."""
+        if refinement == "none" or len(X) == 1:
+            return optimum
+        objective = Objective(X)
+        maximise = refine_fully if refinement == "full" else refine_rotation
+        W = maximise(objective, optimum.W, self.tol)
+        correlation = objective(W).correlation
+        self.n_evaluations += objective.n_evaluations
+        return replace(optimum, W=W, correlation=correlation)
+
+
+def subsample(
+    X: NDArray[np.float32], n_samples: int, rng: np.random.Generator
+) -> NDArray[np.float32]:
+    """Draw a subsample and whiten it again.
+
+    Stratified in time, since neighbouring samples are correlated.
+    """
+    spans = np.arange(n_samples) + rng.random(n_samples)
+    X = X[:, (spans * (X.shape[1] / n_samples)).astype(int)]
+    covariance = np.atleast_2d(np.cov(X, dtype=np.float64, bias=True))
+    values, vectors = np.linalg.eigh(covariance)
+    whitening = (vectors / np.sqrt(np.maximum(values, MIN_VARIANCE))) @ vectors.T
+    return whitening.astype(X.dtype) @ (X - X.mean(axis=1, keepdims=True))
+
+
+def iterate_fixed_point(
+    objective: Objective,
+    W: NDArray[np.float64],
+    coarseness: float = 1,
+    *,
+    max_iter: int,
+    on_step: Callable[[], None],
+) -> tuple[NDArray[np.float64], Evaluation, list[float]]:
+    """Iterate the fixed point for as long as it rotates far and lowers the objective.
+
+    Returns the rotation, its evaluation, and the objective at the start and after each iteration.
+    """
+    here = objective(W)
+    values = [here.value]
+    while len(values) <= max_iter:
+        turn = nearest_rotation(np.diag(here.slope) - here.moments)
+        # The sign of a component is arbitrary, so none is rotated by more than 90 degrees.
+        turn[np.diag(turn) < 0] *= -1
+        if np.diag(turn).min() > FAR:
+            break
+        W_next = turn @ W
+        there = objective(W_next)
+        worthwhile = worthwhile_gain(objective, there, coarseness)
+        if here.value - there.value < max(FIXED_POINT_GAIN, worthwhile):
+            break
+        W, here = W_next, there
+        values.append(here.value)
+        on_step()
+    return W, here, values
+
+
+def minimise(
+    objective: Objective,
+    W: NDArray[np.float64],
+    *,
+    tol: float,
+    max_iter: int,
+    coarseness: float = 1,
+    on_step: Callable[[], None] = lambda: None,
+) -> Solution:
+    """Descend from W until the rotation steps, or what they gain, are negligible.
+
+    A small gradient does not mean convergence: a random rotation of many sources looks Gaussian
+    everywhere, and its gradient is tiny far from any optimum. A small preconditioned step does.
+    """
+    planes = np.triu_indices(len(W), 1)
+    W, here, values = iterate_fixed_point(
+        objective, W, coarseness, max_iter=max_iter, on_step=on_step
+    )
+    n_iter = len(values) - 1
+    memory = Memory()
+    floor = min(np.sqrt(2 / objective.X.shape[1]) / MAX_NOISE, MAX_CURVATURE_FLOOR)
+    size, converged = np.pi / 2, len(W) == 1  # fixed-point iterations may rotate by 90 degrees
+    while n_iter < max_iter and not converged:
+        gradient = here.gradient[planes]
+        curvature = np.maximum(here.curvature(planes), floor)
+        step = memory.direction(gradient, partial(np.multiply, 1 / curvature))
+        if step @ gradient >= 0:
+            memory, step = Memory(), -gradient / curvature
+        step *= min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
+        for _ in range(MAX_HALVINGS):
+            size = np.abs(step).max()
+            W_next = rotation(step, planes) @ W
+            there = objective(W_next)
+            if there.value <= here.value + SUFFICIENT_DECREASE * (step @ gradient):
+                break
+            step = step / 2
+        else:
+            # If even a short step along the preconditioned gradient gains nothing, the descent has
+            # converged to the resolution of the bins.
+            converged = not memory.pairs
+            memory = Memory()
+            continue
+        n_iter += 1
+        memory.add(step, there.gradient[planes] - gradient)
+        W, here = W_next, there
+        values = [*values[-PLATEAU_ITER:], here.value]
+        gain = (values[0] - values[-1]) / PLATEAU_ITER
+        worthwhile = worthwhile_gain(objective, here, coarseness)
+        converged = size < tol or (len(values) > PLATEAU_ITER and gain < worthwhile)
+        on_step()
+    return Solution(W, here.correlation, n_iter, objective.n_evaluations, size, converged)
+
+
+def worthwhile_gain(objective: Objective, here: Evaluation, coarseness: float) -> float:
+    """Return the smallest drop of the objective that is worth an iteration.
+
+    While all components look Gaussian, gains grow from next to nothing, so coarseness is ignored.
+    Gains are proportional to the square of angles.
+    """
+    n_components, n_samples = objective.X.shape
+    chance = n_components**2 / (4 * n_samples)
+    noise = n_components * gaussian_floor(n_samples) / 2 + 2 * chance
+    factor = coarseness**2 if n_components - here.value > noise else 1
+    return max(MIN_GAIN, MIN_SHARE * factor * chance)

@@ -1,0 +1,422 @@
+"""Discrete sources: local optima, lattices and support edges.
+
+Local optima. Two discrete sources can be mixed at 45 degrees in a plane. Such components are
+uncorrelated but dependent, so the cross-moments of their Gaussian scores select the few pairs for
+which a grid of rotations is tried.
+
+Lattice search. A count, such as a binomial variable, is nearly Gaussian except that its values lie
+on a lattice. If it is mixed with others by more than a few degrees, every contrast takes it for
+Gaussian. The characteristic function φ(v) = E[exp(i v·x)] of white data x shows the lattice: |φ| is
+nearly zero far from the origin, but 1 at a vector v along the source whose length is 2π over the
+spacing. Around this peak |φ| falls as exp(-|δ|² / 2), so v + ∇ log|φ| is the position of the peak
+from any v where |φ| exceeds its noise. Directions to start from maximise the fourth cumulants of
+the components that look Gaussian.
+
+Lattice fit. Only errors of its weights move the samples of such a component off the points of its
+lattice. For white data x the best weights are E[v x], with v the mean of the samples at a point, in
+which the errors cancel.
+
+Support edges. The end of the density of, say, a uniform source determines the weights of a
+component with an error of order 1 / N instead of its root. If the density is c up to its edge,
+errors of the d - 1 weights blur it to c Φ((y - a) / s). The Fisher information of the blurred edge
+is κ = 0.903 c / s, so each weight has the variance 1 / (N κ), and together they blur the edge by
+s² = (d - 1) / (N κ). The sharpest edge that can be reached therefore has
+s = (d - 1) / (0.903 N c). With two edges, c is the sum of both densities. With y the component and
+z the others, the weights e of z minimise
+
+    Σ_k -log Φ((y_k + e·z_k - a) / s) - N c a,
+
+a convex function of e and of the position a of the edge.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr
+
+from mne_otica.solver._linalg import in_threads, nearest_rotation
+from mne_otica.solver.contrast import (
+    bin_counts,
+    bin_edges,
+    bin_index,
+    target_correlation,
+    transport_map,
+)
+from mne_otica.solver.scores import MERGE, merged_counts, on_lattice
+
+WORTHWHILE = 2e-3  # drop of the objective: more than chance, a tenth of that of a lattice found
+N_SAMPLES = 10_000  # of a subsample, to search in
+N_GRID_SAMPLES = 1_000  # enough to propose a rotation, which more samples then confirm
+N_ANGLES = 8  # of a grid over 90 degrees, fine enough for the descent that follows
+PAIRS_PER_COMPONENT = 3
+N_WEAKEST = 6  # components of which all pairs are tried
+# Lattice search: components with a W2² below LOOKS_GAUSSIAN (noise has 0.001, a lattice 0.02) are
+# searched, MAX_BLOCK at a time, as the cumulant tensor holds MAX_BLOCK**4 numbers.
+LOOKS_GAUSSIAN, MAX_BLOCK = 5e-3, 20
+# Random starts without success before the search ends. The probability of success halves with each
+# component beyond EASY_BLOCK (benchmarks.unseen, discrete sources).
+MIN_ROUNDS, MAX_ROUNDS, EASY_BLOCK = 12, 48, 12
+N_CUMULANT_STEPS = 400
+INERTIA = 0.5  # damping of the steps on the cumulants, about twice the small ones
+# Initial lengths of v; peaks have a width of about one. Shorter vectors would lead to the peak at
+# the origin, and a finer lattice cannot be distinguished from a continuous density.
+LENGTHS = np.arange(5, 16, 2)
+N_PEAK_STEPS, LONGEST_PEAK_STEP = 12, 1.5  # the latter a little more than the width of a peak
+# After each of the first steps only the vectors with the largest |φ| are followed: the others take
+# time, and end at the peak at the origin.
+N_CUTS, KEPT, MIN_FOLLOWED = 5, 0.75, 20
+# Smallest height of a peak. In N Gaussian samples the highest found is about 6 / √N.
+MIN_HEIGHT, MIN_HEIGHT_OF_NOISE = 0.3, 10.0
+MIN_NEW = 0.9  # length of the part of a unit vector that is orthogonal to those found
+# Lattice fit: few samples of a continuous density have gaps between them, too. Those between the
+# points of a lattice are many times as wide as the deviation of samples from their points.
+MIN_GAP, MIN_SAMPLES_AT_POINT = 10, 20
+# Support edges: the outermost samples are counted in two successive windows. If the density ends
+# abruptly, their widths differ by less than MAX_RATIO. In the tail of a Gaussian the outer window
+# is three times as wide, and 1.8 times if the density falls to zero linearly.
+INFORMATION = 0.9032  # of Φ in units of its width: the integral of φ² / Φ
+MAX_RATIO = 1.4
+WINDOW_PER_WEIGHT, MIN_WINDOW, MIN_WINDOW_SHARE = 10, 200, 0.02
+MAX_SHARE = 0.25  # of the samples, in both windows
+# The time grows with the fourth power of the number of components: for 128 of them it would be
+# three times that of the rest of the fit.
+MAX_WEIGHTS = 64
+# The fit starts at least MIN_BLUR times as blurred as the sharpest edge that can be reached, as
+# scores that overfit underestimate the blur. It ends sharper by LAST_WIDTH: samples are farther
+# inside of an edge that was fitted to them than others.
+MIN_BLUR, LAST_WIDTH = 3.0, 0.6
+N_EDGE_STEPS, MAX_HALVINGS = 10, 6  # of Newton's method, for each width
+FAR = 6.0  # in units of the width: samples farther inside have no influence
+REACH = 2.0  # the largest change of the weights, in units of the blur that the scores leave
+
+
+def looks_discrete(X: NDArray[np.float32], W: NDArray[np.float64]) -> bool:
+    """Return whether the values of any component lie on a lattice."""
+    counts = bin_counts(bin_index(W.astype(np.float32) @ _subsampled(X)))
+    return bool(on_lattice(merged_counts(counts)).any())
+
+
+def escape(
+    X: NDArray[np.float32],
+    W: NDArray[np.float64],
+    correlation: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> NDArray[np.float64] | None:
+    """Return a rotation that is better than a local optimum W, or None if none was found.
+
+    Steps are accepted only if they lower the objective, the sum of C over the components.
+    """
+    better = _rotate_pairs(_subsampled(X), W, correlation)
+    return _find_lattices(X, W, correlation, rng) if better is None else better
+
+
+def _subsampled(X: NDArray[np.float32], half: int = 0) -> NDArray[np.float32]:
+    """Return equally spaced samples; the other half lies between them, if there are enough."""
+    spacing = max(1, X.shape[1] // N_SAMPLES)
+    return X[:, half * (spacing // 2) :: spacing]
+
+
+def _rotated(a: NDArray, b: NDArray, angle: float) -> NDArray:
+    """Rotate in the plane of two rows."""
+    cos, sin = np.array([np.cos(angle), np.sin(angle)], dtype=a.dtype)
+    return np.stack([cos * a + sin * b, cos * b - sin * a])
+
+
+def _rotate_pairs(
+    X: NDArray[np.float32], W: NDArray[np.float64], correlation: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    """Apply plane rotations of disjoint pairs that lower the objective."""
+    Y = W.astype(np.float32) @ X
+    i, j = _candidate_pairs(Y, correlation)
+    grid = Y[:, :: max(1, Y.shape[1] // N_GRID_SAMPLES)]
+    angles = np.arange(N_ANGLES) * (np.pi / 2 / N_ANGLES)
+
+    def value(angle: float) -> NDArray[np.float32]:
+        return target_correlation(_rotated(grid[i], grid[j], angle)).sum(axis=0)
+
+    values = np.array(in_threads(value, angles))
+    drops, best = values[0] - values.min(axis=0), angles[values.argmin(axis=0)]
+    better, free = W.copy(), np.ones(len(W), dtype=bool)
+    for pair in np.argsort(drops)[::-1]:
+        rows = [i[pair], j[pair]]
+        if drops[pair] < WORTHWHILE or not free[rows].all():
+            continue
+        rotated = _rotated(*Y[rows], best[pair])
+        if np.sum(target_correlation(Y[rows]) - target_correlation(rotated)) > WORTHWHILE:
+            better[rows] = _rotated(*W[rows], best[pair])
+            free[rows] = False
+    return None if free.all() else better
+
+
+def _candidate_pairs(Y: NDArray, correlation: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the pairs of rows whose Gaussian scores have the largest cross-moments.
+
+    Moments cannot tell a lattice that is mixed with a Gaussian, so the weakest rows all meet.
+    """
+    scores = transport_map(Y).astype(np.float32)
+    powers = (scores**2 - 1) / np.float32(np.sqrt(2))
+    skewed, joint = scores @ powers.T, powers @ powers.T
+    dependence = skewed**2 + skewed.T**2 + joint**2
+    weakest = np.argsort(correlation)[-N_WEAKEST:]
+    dependence[np.ix_(weakest, weakest)] = np.inf
+    i, j = np.triu_indices(len(Y), 1)
+    leading = np.argsort(dependence[i, j])[::-1][: PAIRS_PER_COMPONENT * len(Y)]
+    return i[leading], j[leading]
+
+
+def _find_lattices(
+    X: NDArray[np.float32],
+    W: NDArray[np.float64],
+    correlation: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> NDArray[np.float64] | None:
+    """Search for lattices among the components that look Gaussian, of which each leaves fewer."""
+    W, correlation = W.copy(), correlation.copy()
+    X, others = _subsampled(X), _subsampled(X, half=1)  # what is found must hold for both
+    found = False
+    while True:
+        block = np.flatnonzero(2 - 2 * correlation < LOOKS_GAUSSIAN)
+        if len(block) < 2:
+            return W if found else None
+        if len(block) > MAX_BLOCK:
+            block = rng.choice(block, MAX_BLOCK, replace=False)
+        Z = W[block].astype(np.float32) @ X
+        before = W[block].astype(np.float32) @ others
+        tensor = _fourth_cumulants(Z)
+        for _ in range(min(MIN_ROUNDS * 2 ** max(0, len(block) - EASY_BLOCK), MAX_ROUNDS)):
+            rotation = search_lattices(Z, _cumulant_rotation(tensor, len(block), rng))
+            if rotation is None:
+                continue
+            after = rotation.astype(np.float32) @ before
+            if np.sum(target_correlation(before) - target_correlation(after)) > WORTHWHILE:
+                W[block] = rotation @ W[block]
+                correlation[block] = target_correlation(W[block].astype(np.float32) @ X)
+                found = True
+                break
+        else:
+            return W if found else None
+
+
+def _cumulant_rotation(
+    tensor: NDArray[np.float64], size: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Maximise the sum of the absolute fourth cumulants of the rows, from a random start."""
+    first, second = np.triu_indices(size)
+    twice = np.where(first == second, 1, 2)  # a pair stands for both of its orders
+    pair = np.empty((size, size), dtype=int)
+    pair[first, second] = pair[second, first] = np.arange(len(first))
+    Q = nearest_rotation(rng.standard_normal((size, size)))
+    for _ in range(N_CUMULANT_STEPS):
+        products = (Q[:, first] * Q[:, second] * twice) @ tensor
+        gradient = np.matmul(products[:, pair], Q[:, :, np.newaxis])[:, :, 0]
+        cumulants = np.sum(gradient * Q, axis=1, keepdims=True)
+        # Without the inertia the steps would oscillate where cumulants are small.
+        Q, previous = nearest_rotation(np.sign(cumulants) * gradient + INERTIA * Q), Q
+        if np.sum(Q * previous, axis=1).min() > 1 - 1e-5:
+            break
+    return Q
+
+
+def _fourth_cumulants(Z: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the fourth cross-cumulants of white rows, for pairs of pairs of rows."""
+    first, second = np.triu_indices(len(Z))
+    products = Z[first] * Z[second]
+    same = np.eye(len(Z))
+    gaussian = np.multiply.outer(same[first, second], same[first, second])
+    gaussian += same[np.ix_(first, first)] * same[np.ix_(second, second)]
+    gaussian += same[np.ix_(first, second)] * same[np.ix_(second, first)]
+    return products @ products.T / Z.shape[1] - gaussian
+
+
+def search_lattices(
+    Z: NDArray[np.float32], start: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    """Search for lattices of white data near the rows of a rotation.
+
+    Returns a rotation whose first rows are the directions found, or None if none was found.
+    """
+    vectors, heights = _peaks(Z, np.concatenate([length * start for length in LENGTHS]))
+    least = max(MIN_HEIGHT, MIN_HEIGHT_OF_NOISE / np.sqrt(Z.shape[1]))
+    found = np.empty((0, len(Z)))
+    for k in np.argsort(heights)[::-1]:
+        if heights[k] < least:
+            break
+        direction = vectors[k] / np.linalg.norm(vectors[k])
+        across = direction - found.T @ (found @ direction)
+        length = np.linalg.norm(across)
+        if length > MIN_NEW:
+            found = np.vstack([found, across / length])
+    return np.linalg.qr(found.T, mode="complete")[0].T if len(found) else None
+
+
+def _peaks(
+    Z: NDArray[np.float32], vectors: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Maximise |φ| from many vectors at once; return the maxima and their heights."""
+    n_samples = Z.shape[1]
+    for step in range(N_PEAK_STEPS):
+        phases = vectors.astype(np.float32) @ Z
+        cosines, sines = np.cos(phases), np.sin(phases)
+        real, imaginary = cosines.mean(axis=1), sines.mean(axis=1)
+        heights = np.maximum(np.hypot(real, imaginary), 1e-9)
+        if 0 < step <= N_CUTS:
+            followed = np.argsort(heights)[::-1][: max(MIN_FOLLOWED, int(KEPT * len(vectors)))]
+            vectors, heights = vectors[followed], heights[followed]
+            cosines, sines = cosines[followed], sines[followed]
+            real, imaginary = real[followed], imaginary[followed]
+        slopes = imaginary[:, np.newaxis] * (cosines @ Z.T) - real[:, np.newaxis] * (sines @ Z.T)
+        slopes = slopes.astype(np.float64) / (n_samples * heights**2)[:, np.newaxis]
+        lengths = np.linalg.norm(slopes, axis=1, keepdims=True)
+        vectors = vectors + slopes * (LONGEST_PEAK_STEP / np.maximum(lengths, LONGEST_PEAK_STEP))
+    return vectors, heights
+
+
+def fit_lattices(
+    X: NDArray[np.float32], W: NDArray[np.float64], counts: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Fit the weights of components on a lattice to its points; the others stay."""
+    merged, result = merged_counts(counts), W.copy()
+    for i in np.flatnonzero(on_lattice(merged)):
+        y = W[i].astype(np.float32) @ X
+        # Empty bins separate the points.
+        starts = np.diff(merged[i] > 0, prepend=False) & (merged[i] > 0)
+        point = np.cumsum(starts)[bin_index(y) // MERGE] - 1
+        means = np.bincount(point, y) / np.bincount(point)
+        values = means[point]
+        least_gap = np.diff(means).min(initial=np.inf)
+        if MIN_SAMPLES_AT_POINT * len(means) < len(y) and least_gap > MIN_GAP * np.std(y - values):
+            row = X @ values.astype(np.float32)
+            result[i] = row / np.linalg.norm(row)
+    return result
+
+
+class Edge(NamedTuple):
+    """An end of a density."""
+
+    side: int  # 1 for the lower end, -1 for the upper
+    place: float  # times the side
+    density: float
+
+
+def find_edges(counts: NDArray[np.int64]) -> list[list[Edge]]:
+    """Find the abrupt ends of the densities of components, from their counts."""
+    n_weights, n_samples = len(counts) - 1, int(counts[0].sum())
+    window = max(MIN_WINDOW, MIN_WINDOW_SHARE * n_samples, WINDOW_PER_WEIGHT * n_weights)
+    if n_weights > MAX_WEIGHTS or 2 * window + n_weights > MAX_SHARE * n_samples:
+        return [[] for _ in counts]
+    # About as many samples as weights are blurred out of the density.
+    ranks = n_weights + window * np.arange(3)
+    inner = bin_edges()[1:-1]
+    found = []
+    for row, lattice in zip(counts, on_lattice(merged_counts(counts)), strict=True):
+        found.append([])
+        if lattice:
+            continue
+        below = np.cumsum(row)[:-1]
+        for side in (1, -1):
+            number = below if side > 0 else (n_samples - below)[::-1]
+            start, middle, end = np.interp(ranks, number, inner)
+            width = end - start
+            if max(middle - start, end - middle) < MAX_RATIO * min(middle - start, end - middle):
+                density = 2 * window / (width * n_samples)
+                place = start - n_weights / (density * n_samples)
+                found[-1].append(Edge(side, place, density))
+    return found
+
+
+def fit_edges(
+    X: NDArray[np.float32],
+    W: NDArray[np.float64],
+    edges: list[list[Edge]],
+    information: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Fit the weights of components with edges to the samples near the edges; the others stay.
+
+    ``information`` is that of the scores which W was fitted with.
+    """
+    n_weights, n_samples = len(W) - 1, X.shape[1]
+    result, lengths = W.copy(), None
+    for i, ends in enumerate(edges):
+        density = sum(end.density for end in ends)
+        blur = np.sqrt(n_weights / (n_samples * information[i]))
+        if n_weights >= INFORMATION * n_samples * density * blur:
+            continue  # no edge, or one with less information than the scores
+        sharpest = n_weights / (INFORMATION * n_samples * density)
+        blur = max(blur, MIN_BLUR * sharpest)
+        if lengths is None:
+            lengths = np.sqrt(np.einsum("ij,ij->j", X, X))  # without a copy of X
+        problem = _EdgeProblem(X, W, i, ends, blur * (FAR + REACH * lengths))
+        last = LAST_WIDTH * sharpest
+        for width in np.geomspace(blur, last, 2 + int(np.log2(blur / last))):
+            problem.minimise(width)
+        if np.linalg.norm(problem.weights) < REACH * blur:
+            row = W[i] + problem.weights @ np.delete(W, i, axis=0)
+            result[i] = row / np.linalg.norm(row)
+    return result
+
+
+class _EdgeProblem:
+    """The function to minimise for the edges of one component.
+
+    Samples within a margin of an edge have influence.
+    """
+
+    def __init__(
+        self,
+        X: NDArray[np.float32],
+        W: NDArray[np.float64],
+        row: int,
+        edges: list[Edge],
+        margin: NDArray[np.float32],
+    ) -> None:
+        self.n_weights = len(W) - 1
+        # The weights of the other components, then the places of the edges.
+        self.solution = np.concatenate([np.zeros(self.n_weights), [e.place for e in edges]])
+        self.linear = np.zeros(len(self.solution))
+        values, factors = [], []
+        y = W[row].astype(np.float32) @ X
+        for unknown, edge in enumerate(edges, self.n_weights):
+            Y = edge.side * (W @ X[:, edge.side * y - edge.place < margin])
+            factor = np.zeros((len(self.solution), Y.shape[1]))
+            factor[: self.n_weights] = np.delete(Y, row, axis=0)
+            factor[unknown] = -1
+            values.append(Y[row])
+            factors.append(factor)
+            self.linear[unknown] = -edge.density * X.shape[1]
+        self.values, self.factors = np.concatenate(values), np.concatenate(factors, axis=1)
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The weights of the other components."""
+        return self.solution[: self.n_weights]
+
+    def _value(self, solution: NDArray[np.float64], width: float) -> float:
+        """Return the function at a solution."""
+        inside = (self.values + solution @ self.factors) / width
+        return float(self.linear @ solution - log_ndtr(inside).sum())
+
+    def minimise(self, width: float) -> None:
+        """Take Newton steps for an edge of this width."""
+        value = self._value(self.solution, width)
+        for _ in range(N_EDGE_STEPS):
+            t = (self.values + self.solution @ self.factors) / width
+            near = t < FAR
+            if np.count_nonzero(near) < len(self.solution):
+                return  # the density has no such edge
+            t, factors = t[near], self.factors[:, near]
+            mills = np.exp(-0.5 * t**2 - log_ndtr(t)) / np.sqrt(2 * np.pi)
+            gradient = self.linear - factors @ mills / width
+            hessian = (factors * (mills * (mills + t) / width**2)) @ factors.T
+            hessian[np.diag_indices_from(hessian)] += 1e-9 * np.trace(hessian)
+            step = -np.linalg.solve(hessian, gradient)
+            for _ in range(MAX_HALVINGS):
+                value_next = self._value(self.solution + step, width)
+                if value_next < value:
+                    break
+                step = step / 2
+            else:
+                return
+            self.solution, value = self.solution + step, value_next
+            if np.linalg.norm(step) < 0.01 * width:
+                return

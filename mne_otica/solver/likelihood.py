@@ -1,0 +1,255 @@
+"""The likelihood: the most precise estimate near an optimum of the contrast.
+
+Near independence every method solves estimating equations of one form: the mean of ψ_i(y_i) y_j
+is zero for all pairs. With the transport maps as ψ this is the optimum of the contrast. Other ψ
+have the same solution, but another variance in finite samples. The variance is smallest for the
+score functions of the components, see `scores`. Among rotations, the angle of two components then
+has the variance 1 / (N (e_i + e_j)), where 1 + e = E[ψ²].
+
+Whitening with the sample covariance inherits its error, which no rotation can remove. Optimising
+over all invertible matrices avoids it. For components with the densities f_i, the mean negative
+log-likelihood of a sample is
+
+    L(W) = Σ_i E[-log f_i(y_i)] - log|det W|,    y = W x,
+
+and for W → (I + S) W with zeros on the diagonal of S, rows scaled back to unit length, it has the
+gradient E[ψ_i(y_i) y_j].
+
+Scales that change in time. In recordings, the power of components waxes and wanes, which separates
+those that look Gaussian. So a component is modelled as y(t) = s(t) z(t), where s changes slowly and
+z has a fixed density. At independence the mean of ψ_i(z_i) y_j / s_i is zero for all pairs, and the
+Hessian joins S_ij and S_ji only, by
+
+    [[(1 + e_i) r_ij, 1], [1, (1 + e_j) r_ji]],    r_ij = E[y_j² / s_i²].
+
+Two components with e = 0 are separated where r_ij r_ji > 1, which is wherever the ratio of their
+scales changes (Pham and Cardoso, 2001). Scales are estimated from the power in a few hundred spans
+of time, and only where successive spans have similar power; for independent samples they are one,
+and so is r.
+
+Newton steps with this Hessian are shortened until L falls. The scores are fitted again after each
+step. Last come support edges and lattices, see `discrete`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import expm
+from scipy.ndimage import gaussian_filter1d
+
+from mne_otica.solver._linalg import rotation, unit_rows
+from mne_otica.solver.contrast import Objective
+from mne_otica.solver.discrete import find_edges, fit_edges, fit_lattices
+from mne_otica.solver.scores import Scores, choose_smoothness, fit_scores
+
+# Fits of the scores. Independent sources take two or three; in recordings each fit still lowers
+# the held-out dependence (benchmarks.solver --part halves).
+MAX_ROTATIONS = 6
+MAX_FITS = 20
+# Fitting scales takes another pass over the data. So several steps are taken with the same scales,
+# which together must gain NEW_SCALES times what one step must.
+MODULATED_STEPS = 2
+NEW_SCALES = 5
+MAX_SHORTENINGS, SHORTENING = 4, 0.25  # of a step in the line search, the last to zero
+SUFFICIENT_DECREASE = 1e-4  # share of the linear prediction: the usual Armijo constant
+LONGEST_STEP = 0.3  # radians: the Hessian holds near independence only
+# Fitting d² weights to N samples lowers L by d² / 2 N by chance, about as much as a step by their
+# standard errors. A step of a fifth of these gains this share of it.
+NEGLIGIBLE_SHARE = 0.04
+# Pairs of nearly Gaussian components, whose angle would have a larger standard error, are left as
+# they are.
+MAX_ERROR = 0.05  # radians
+MIN_EXCESS = 0.2  # e_i + e_j from which on a pair is always fitted, however few samples there are
+# Scales that change in time, chosen by the held-out dependence (benchmarks.solver --part halves)
+N_SPANS, MIN_SPANS, MIN_SPAN = 512, 64, 4  # the last in samples
+WIDTH = 2.0  # spans: the standard deviation of the Gaussian filter of the power
+SHARE = 0.6  # shrinks the changes of power, which are overestimated
+# Correlation of the power in successive spans, in standard errors: from chance to certain
+CHANCE, CERTAIN = 3.5, 5.5
+
+
+class Modulation(NamedTuple):
+    """The scales of components that change in time."""
+
+    scales: NDArray[np.float64]  # in each span, shape (n_components, n_spans)
+    ratios: NDArray[np.float64]  # r_ij, shape (n_components, n_components)
+
+
+def find_modulation(objective: Objective) -> Modulation | None:
+    """Estimate the scales of the components counted last; None if they do not change."""
+    n_spans = min(N_SPANS, objective.X.shape[1] // MIN_SPAN)
+    if n_spans < MIN_SPANS:
+        return None
+    powers = objective.powers(n_spans)
+    powers /= powers.mean(axis=1, keepdims=True)
+    weights = _evidence(powers)
+    if not weights.any():
+        return None
+    around = gaussian_filter1d(powers, WIDTH, axis=1, mode="nearest")
+    squares = 1 + SHARE * weights[:, np.newaxis] * (around - 1)
+    squares *= np.mean(powers / squares, axis=1, keepdims=True)  # z has unit variance
+    squares[weights == 0] = 1
+    return Modulation(np.sqrt(squares), (1 / squares) @ powers.T / n_spans)
+
+
+def _evidence(powers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the evidence that the power of components changes slowly, from 0 to 1.
+
+    Logarithms are robust against a few large samples.
+    """
+    levels = np.log(np.maximum(powers, 1e-6))
+    levels -= levels.mean(axis=1, keepdims=True)
+    variance = np.maximum(np.mean(levels**2, axis=1), 1e-300)
+    correlation = np.mean(levels[:, 1:] * levels[:, :-1], axis=1) / variance
+    excess = correlation * np.sqrt(powers.shape[1]) - CHANCE
+    return np.clip(excess / (CERTAIN - CHANCE), 0, 1)
+
+
+def refine_rotation(
+    objective: Objective, W: NDArray[np.float64], tol: float
+) -> NDArray[np.float64]:
+    """Maximise the likelihood over rotations, from an optimum of the contrast.
+
+    Stops when no plane is rotated by more than ``tol``.
+    """
+    planes = np.triu_indices(len(W), 1)
+    floor = _least_excess(objective)
+    counts, information = objective.counts(W), np.ones(len(W))
+    smoothness = choose_smoothness(objective, counts)
+    for _ in range(MAX_ROTATIONS):
+        scores = fit_scores(counts, smoothness, information)
+        information = scores.information
+        moments = objective.cross_moments(scores.tables.astype(np.float32))
+        excess = information - 1
+        curvature = np.maximum(excess[planes[0]] + excess[planes[1]], floor)
+        angles = (moments.T - moments)[planes] / curvature
+        size = np.abs(angles).max(initial=1e-300)
+        W = rotation(min(1, LONGEST_STEP / size) * angles, planes) @ W
+        if size < tol:
+            break
+        counts = objective.counts(W)
+    return W
+
+
+def refine_fully(objective: Objective, W: NDArray[np.float64], tol: float) -> NDArray[np.float64]:
+    """Maximise the likelihood over invertible matrices with unit rows, starting from a rotation.
+
+    Stops when no weight of a step exceeds ``tol``, or the gain in likelihood is negligible.
+    """
+    negligible = NEGLIGIBLE_SHARE * W.size / (2 * objective.X.shape[1])
+    counts, information, smoothness = objective.counts(W), np.ones(len(W)), None
+    modulation = find_modulation(objective)
+    n_steps, worthwhile = 1, negligible
+    if modulation is not None:
+        n_steps, worthwhile = MODULATED_STEPS, NEW_SCALES * negligible
+    for number in range(MAX_FITS):
+        if modulation is not None:
+            if number > 0:  # the components have moved
+                modulation = find_modulation(objective) or modulation
+            objective.rescale(modulation.scales)
+            counts = objective.counts(W)
+        if smoothness is None:
+            smoothness = choose_smoothness(objective, counts)
+        scores = fit_scores(counts, smoothness, information)
+        information = scores.information
+        longest = gain = 0.0
+        for _ in range(n_steps):
+            step, W, counts, drop = _step(objective, W, counts, scores, modulation)
+            longest, gain = max(longest, np.abs(step).max()), gain + drop
+        if longest < tol or gain < worthwhile:
+            break
+    if modulation is not None:  # edges and lattices are those of the unscaled components
+        objective.rescale(None)
+        counts = objective.counts(W)
+        scores = fit_scores(counts, smoothness, information)
+    refitted = fit_lattices(objective.X, W, counts)
+    refitted = fit_edges(objective.X, refitted, find_edges(counts), scores.information)
+    return _refit_others(objective, refitted, np.any(refitted != W, axis=1), scores)
+
+
+def _step(
+    objective: Objective,
+    W: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    scores: Scores,
+    modulation: Modulation | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], float]:
+    """Take a step from W, which was counted last, that lowers L for given scores.
+
+    Returns the step, W after it, its counts, and by how much L fell.
+    """
+    ratios = np.ones(W.shape) if modulation is None else modulation.ratios
+    curvature = scores.information[:, np.newaxis] * ratios
+    excess, least = curvature - 1, _least_excess(objective)
+    separable = (excess + excess.T >= least) & (curvature * curvature.T - 1 >= least)
+    np.fill_diagonal(separable, False)
+    gradient = separable * _gradient(objective, W, scores.tables.astype(np.float32))
+    values = _values(counts, scores)
+    value = _likelihood(values, W)
+    step = -_precondition(gradient, curvature)
+    step *= min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
+    for remaining in reversed(range(MAX_SHORTENINGS + 1)):
+        # With scales, many components that look Gaussian rotate far at once: not along a line.
+        W_next = unit_rows(W + step @ W if modulation is None else expm(step) @ W)
+        counts_next = objective.counts(W_next)
+        values_next = _values(counts_next, scores)
+        value_next = _likelihood(values_next, W_next)
+        slopes = np.sum(step * gradient, axis=1)
+        if value_next <= value + SUFFICIENT_DECREASE * slopes.sum():
+            return step, W_next, counts_next, value - value_next
+        # Shorten only the rows whose likelihood fell.
+        failed = values_next - values > SUFFICIENT_DECREASE * slopes
+        shorter = SHORTENING if remaining > 1 else 0
+        step = step * np.where(failed | ~failed.any(), shorter, 1)[:, np.newaxis]
+    return np.zeros_like(W), W, objective.counts(W), 0.0  # converged to the resolution of the bins
+
+
+def _refit_others(
+    objective: Objective, W: NDArray[np.float64], refitted: NDArray[np.bool_], scores: Scores
+) -> NDArray[np.float64]:
+    """Update the other components after some were fitted to their edges or lattices.
+
+    The two weights of a pair have correlated errors. With S_ji = 0 known, the Newton step is
+    S_ij = -gradient / (1 + e_i).
+    """
+    if not refitted.any() or refitted.all():
+        return W
+    objective.counts(W)
+    gradient = _gradient(objective, W, scores.tables.astype(np.float32))
+    step = -gradient / scores.information[:, np.newaxis] * np.outer(~refitted, refitted)
+    return unit_rows(W + step @ W)
+
+
+def _least_excess(objective: Objective) -> float:
+    """Return the smallest e_i + e_j of a pair to be fitted."""
+    return min(1 / (MAX_ERROR**2 * objective.X.shape[1]), MIN_EXCESS)
+
+
+def _values(counts: NDArray[np.int64], scores: Scores) -> NDArray[np.float64]:
+    """Return the mean potential of each component."""
+    return np.einsum("ij,ij->i", counts, scores.potentials) / counts[0].sum()
+
+
+def _likelihood(values: NDArray[np.float64], W: NDArray[np.float64]) -> float:
+    """Return L."""
+    return float(values.sum() - np.linalg.slogdet(W).logabsdet)
+
+
+def _gradient(
+    objective: Objective, W: NDArray[np.float64], tables: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Return the gradient of L at the matrix that was counted last."""
+    moments = objective.cross_moments(tables)
+    # The second term projects out the change of the lengths of rows, which are scaled back.
+    return moments - (np.diag(moments) - 1)[:, np.newaxis] * (W @ W.T)
+
+
+def _precondition(
+    gradient: NDArray[np.float64], curvature: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Multiply by the inverse of the Hessian at independence, pair by pair."""
+    determinants = curvature * curvature.T - 1
+    step = np.zeros(gradient.shape)  # also for pairs that are not separable
+    numerators = curvature.T * gradient - gradient.T
+    return np.divide(numerators, determinants, out=step, where=numerators != 0)
