@@ -67,7 +67,6 @@ numpydoc_xref_aliases = {
     "BlinkScores": "mne_otica.artifacts.BlinkScores",
     "BlinkTimes": "mne_otica.artifacts.BlinkTimes",
     "Cleaned": "mne_otica.cleaning.clean.Cleaned",
-    "ComponentReview": "mne_otica.viz.ComponentReview",
     "Covariance": "mne.Covariance",
     "Epochs": "mne.Epochs",
     "Figure": "matplotlib.figure.Figure",

@@ -15,7 +15,7 @@ from .removal import remove_artifacts
 from .solver import OTICAConvergenceWarning, otica
 from .study import clean_study
 from .trust import stability
-from .viz.report import add_artifact_report, add_blink_report
+from .viz.report import add_artifact_report
 
 __version__: str
 
@@ -23,7 +23,6 @@ __all__ = [
     "ICA",
     "OTICAConvergenceWarning",
     "add_artifact_report",
-    "add_blink_report",
     "annotate_artifacts",
     "clean_epochs",
     "clean_raw",

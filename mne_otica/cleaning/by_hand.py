@@ -40,7 +40,7 @@ def conclude_choice(
     """Call `conclude`, and note in the verdict if components were chosen by hand."""
     by_hand = sorted(ica.exclude) != sorted(found.components)
     if by_hand:
-        found = replace(found, status="ok", verdict=_UNMEASURED[bool(ica.exclude)])
+        found = replace(found, status="cleaned", verdict=_UNMEASURED[bool(ica.exclude)])
     result = conclude(cleaned, filtered, ica, found, taken, settings, brief=brief)
     if by_hand and result.verdict != found.verdict:
         result = replace(result, verdict=f"{result.verdict} (components chosen by hand)")

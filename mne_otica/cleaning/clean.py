@@ -122,9 +122,9 @@ def clean_raw(
     cleaned : instance of Cleaned
         The cleaned recording (``cleaned.raw``) with the ICA, the times of the artifacts, the
         evidence, and for each kind what was removed, the benefit and the harm
-        (``cleaned.kinds``). ``cleaned.status`` is ``"ok"`` if anything was removed,
+        (``cleaned.kinds``). ``cleaned.status`` is ``"cleaned"`` if anything was removed,
         ``"unsure"`` if nothing was removed because the evidence was not sufficient, and
-        ``"no-blink"`` if no artifact was found. ``cleaned.verdict`` is a summary in one line;
+        ``"none"`` if no artifact was found. ``cleaned.verdict`` is a summary in one line;
         ``cleaned.plot()``, ``cleaned.report()`` and ``cleaned.save(folder)`` plot, report and
         save the result.
 
@@ -160,7 +160,7 @@ def clean_raw(
     >>> raw = mne_otica.datasets.sample(verbose="error")
     >>> result = mne_otica.clean_raw(raw, verbose="error")
     >>> result.status, len(result.events)
-    ('ok', 4)
+    ('cleaned', 4)
     """
     if isinstance(raw, mne.BaseEpochs):
         raise TypeError("raw must be an instance of Raw, got Epochs; use clean_epochs(epochs).")

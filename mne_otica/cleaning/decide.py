@@ -112,9 +112,9 @@ def judged(
         else:
             decisions[kind] = decide(scores, kind)
     answers = [one.answer for one in decisions.values()]
-    status = "unsure" if "unsure" in answers else "no-blink"
+    status = "unsure" if "unsure" in answers else "none"
     if any(one.components for one in decisions.values()):
-        status = "ok"
+        status = "cleaned"
     found = Found(blink_scores, blinks, scores, decisions, status, _verdict(status, decisions))
     ica.exclude = found.components
     logger.info(f"Find: {found.verdict}; {len(blinks.events)} blinks from {blinks.source}.")
@@ -169,13 +169,13 @@ def decide(scores: ArtifactScores, kind: str) -> Decision:
 
 def _verdict(status: str, decisions: dict[str, Decision]) -> str:
     """Return what was found as text, before anything is measured."""
-    if status == "ok":
+    if status == "cleaned":
         return "; ".join(
             f"{PLURALS[kind]} in {', '.join(component_names(one.components))}"
             for kind, one in decisions.items()
             if one.components
         )
-    if status == "no-blink":
+    if status == "none":
         names = [PLURALS[kind] if len(decisions) > 1 else kind for kind in decisions]
         return f"no {' or '.join(names)} found, nothing removed"
     told = [

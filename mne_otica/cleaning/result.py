@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from mne import BaseEpochs
     from mne.io import BaseRaw
 
-    from mne_otica.viz import ComponentReview
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Cleaned:
@@ -35,7 +33,7 @@ class Cleaned:
     Attributes
     ----------
     raw : instance of Raw | None
-        A copy of the recording, cleaned; unchanged unless ``status`` is ``"ok"``. None if
+        A copy of the recording, cleaned; unchanged unless ``status`` is ``"cleaned"``. None if
         epochs were cleaned without their recording.
     ica : instance of ICA
         The fitted ICA; its ``exclude`` holds the components removed.
@@ -69,8 +67,8 @@ class Cleaned:
     verdict : str
         One line: benefit and harm, or why nothing was removed.
     status : str
-        ``"ok"`` if anything was removed, ``"unsure"`` if nothing was removed because the
-        evidence was not sufficient, and ``"no-blink"`` if no artifact was found.
+        ``"cleaned"`` if anything was removed, ``"unsure"`` if nothing was removed because the
+        evidence was not sufficient, and ``"none"`` if no artifact was found.
     epochs : instance of Epochs | None
         The cleaned epochs, of :func:`mne_otica.clean_epochs`.
     stability : instance of Stability | None
@@ -165,23 +163,6 @@ class Cleaned:
 
         return viz.plot_components(self, show=show)
 
-    @fill_doc
-    def review(self, *, show: bool = True) -> ComponentReview:
-        """Choose components by clicking them, and see the effect.
-
-        Parameters
-        ----------
-        %(show)s
-
-        Returns
-        -------
-        review : instance of ComponentReview
-            The figures and the choice; ``review.result()`` returns the recording cleaned with it.
-        """
-        from mne_otica.viz import ComponentReview
-
-        return ComponentReview(self, show=show)
-
     def with_components(self, components: Sequence[int]) -> Cleaned:
         """Return the same recording cleaned of other components.
 
@@ -264,9 +245,9 @@ class Cleaned:
         data = {name: inst for name, inst in data.items() if inst is not None}
         endings = {"raw": "raw", "epochs": "epo"}
         paths = {name: folder / f"{stem}_clean_{endings[name]}.fif" for name in data} | {
-            "ica": folder / f"{stem}_blink-ica.fif",
-            "sidecar": folder / f"{stem}_blink.json",
-            "report": folder / f"{stem}_blink.html",
+            "ica": folder / f"{stem}-ica.fif",
+            "sidecar": folder / f"{stem}_artifacts.json",
+            "report": folder / f"{stem}_artifacts.html",
         }
         present = [str(path) for path in paths.values() if path.exists()]
         if present and not overwrite:

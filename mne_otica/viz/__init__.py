@@ -8,12 +8,10 @@ from mne_otica.viz.measure_figures import (
     plot_harm,
     plot_reduction,
 )
-from mne_otica.viz.overall_figure import plot_cleaned
-from mne_otica.viz.review_figures import ComponentReview
+from mne_otica.viz.report import plot_cleaned
 from mne_otica.viz.stability_figures import plot_stability
 
 __all__ = [
-    "ComponentReview",
     "plot_band_power",
     "plot_benefit_and_harm",
     "plot_cleaned",

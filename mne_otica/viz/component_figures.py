@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import numpy as np
+from numpy.typing import NDArray
 
 from mne_otica.cleaning.overview import Glance, glances
-from mne_otica.cleaning.result import Cleaned
 from mne_otica.utils.checks import _validate_type
 from mne_otica.utils.docs import fill_doc
 from mne_otica.viz.drawing import (
@@ -16,8 +16,10 @@ from mne_otica.viz.drawing import (
     axes_in_a_row,
     bare,
     check_axes,
+    check_result,
     course,
     entitle,
+    event_times,
     finish,
     info_of,
 )
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLUMNS = 10
+    from mne_otica.cleaning.result import Cleaned
+
+_COLUMNS = 10  # of topographies in a row, each about an inch wide
 _REMOVED = "#b3261e"
 _NOSE = np.array([[-0.12, 0.993], [0.0, 1.13], [0.12, 0.993]])
 
@@ -47,7 +51,7 @@ def plot_components(result: Cleaned, *, show: bool = True) -> Figure:
         A topography for each component with the kind of artifact it holds, the probability,
         and the index of stability if it was computed. Removed components have a frame.
     """
-    _validate_type(result, Cleaned, "result", "Cleaned")
+    check_result(result)
     seen = glances(result)
     maps = small_maps(result.ica.get_components(), info_of(result, result.ica.ch_names))
     n_columns = min(_COLUMNS, len(seen))
@@ -62,14 +66,14 @@ def plot_components(result: Cleaned, *, show: bool = True) -> Figure:
     for ax in axes.flat[len(seen) :]:
         ax.set_axis_off()
     for one, ax in zip(seen, axes.flat, strict=False):
-        draw_small_map(ax, maps, one.component)
-        label_component(ax, one, one.removed)
+        _draw_small_map(ax, maps, one.component)
+        _label(ax, one)
     if maps.source == "standard":
         figure.supxlabel(f"Maps {STANDARD}", fontsize="small", color="0.4")
     return finish(axes[0, 0], show)
 
 
-def draw_small_map(ax: Axes, maps: SmallMaps, component: int) -> None:
+def _draw_small_map(ax: Axes, maps: SmallMaps, component: int) -> None:
     """Draw the topography of a component, or its weights as bars if positions are unknown."""
     ax.set(xticks=[], yticks=[])
     if maps.images is None:
@@ -92,10 +96,11 @@ def draw_small_map(ax: Axes, maps: SmallMaps, component: int) -> None:
     ax.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.2))
 
 
-def label_component(ax: Axes, one: Glance, removed: bool) -> None:
+def _label(ax: Axes, one: Glance) -> None:
     """Label a small topography, and frame it if the component is removed."""
+    removed = one.removed
     ax.set_label(one.name)
-    trust = "" if one.trust is None else f"\ntrust {one.trusted}"
+    trust = "" if one.trust is None else f"\nstability {one.trusted}"
     title = f"{one.name}\n{one.told}{trust}"
     ax.set_title(title, fontsize="x-small", color=_REMOVED if removed else "k")
     ax.set_xlabel("removed" if removed else "", fontsize="x-small", color=_REMOVED)
@@ -127,8 +132,8 @@ def plot_component(
     figure : instance of Figure
         The figure; ticks below the time course are the events that were found.
     """
-    _validate_type(result, Cleaned, "result", "Cleaned")
-    component = checked_component(result, component)
+    check_result(result)
+    component = _checked_component(result, component)
     check_axes(axes, 2)
     if axes is None:
         axes = axes_in_a_row(2, (10, 2.8), gap=1.3, width_ratios=[1, 3.5])
@@ -140,7 +145,7 @@ def plot_component(
     entitle(axes[0], result.ica._ica_names[component])
     axes[1].plot(raw.times, source, color="k", linewidth=0.6)
     low = source.min() - 0.08 * np.ptp(source)
-    at = (result.blinks.events[:, 0] - raw.first_samp) / raw.info["sfreq"]
+    at = _events_of(result, component)
     axes[1].plot(at, np.full(len(at), low), **EVENT)
     ticks = f", {len(at)} events (ticks)" if len(at) else ""
     axes[1].set(
@@ -153,7 +158,14 @@ def plot_component(
     return finish(axes[0], show)
 
 
-def checked_component(result: Cleaned, component: int | None) -> int:
+def _events_of(result: Cleaned, component: int) -> NDArray[np.float64]:
+    """Return the times of the events for which a component was removed, or would be."""
+    kind = glances(result)[component].kind
+    part = result.kinds.get(kind) or next(iter(result.kinds.values()))
+    return event_times(result, part)
+
+
+def _checked_component(result: Cleaned, component: int | None) -> int:
     """Return the component to draw: the first that was removed, or the most probable one."""
     if component is None:
         if result.ica.exclude:

@@ -12,7 +12,6 @@ from mne.viz.utils import plt_show
 from numpy.typing import NDArray
 
 from mne_otica.artifacts import kinds
-from mne_otica.cleaning.clean import directions
 from mne_otica.cleaning.overview import parts
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.ica import unmixing_in_volts
@@ -29,16 +28,21 @@ BEFORE = dict(color="0.45", linestyle="--", linewidth=1.5)
 AFTER = dict(color="C0", linestyle="-", linewidth=1.5)
 EVENT = dict(color="C3", marker="|", linestyle="none", markersize=9)
 HALF = 0.5  # seconds on either side of an event that are drawn
-_LEFT, _RIGHT, _BOTTOM = 0.8, 0.15, 0.55  # margins for ticks and labels, in inches
-_TICKS = 0.5, 0.27  # of these for the tick labels, at the left and below
+_LEFT, _RIGHT, _BOTTOM = 0.8, 0.15, 0.55  # margins in inches, with room for ticks and labels
+_TICKS = 0.5, 0.27  # the part of the left and lower margin taken by tick labels
+
+
+def check_result(result: Cleaned) -> None:
+    """Raise unless this is a result of cleaning."""
+    _validate_type(result, Cleaned, "result", "Cleaned")
 
 
 def checked_part(
     result: Cleaned, kind: str | None = None, *, by_events: bool = False
 ) -> KindResult:
-    """Return a kind that was removed, the first if none is named, or raise."""
-    _validate_type(result, Cleaned, "result", "Cleaned")
-    removed = {one.kind: one for one in parts(result) if one.benefit is not None or not by_events}
+    """Return the result for a kind that was removed, by default the first."""
+    check_result(result)
+    removed = {part.kind: part for part in (at_events if by_events else parts)(result)}
     if not removed:
         raise ValueError(
             f"Nothing was removed{' at events' if by_events else ''} ({result.verdict}), so there "
@@ -48,6 +52,16 @@ def checked_part(
         return next(iter(removed.values()))
     _check_option("kind", kind, tuple(removed))
     return removed[kind]
+
+
+def at_events(result: Cleaned) -> list[KindResult]:
+    """Return the kinds that were removed at their events."""
+    return [part for part in parts(result) if part.benefit is not None]
+
+
+def sentence(result: Cleaned) -> str:
+    """Return the verdict, capitalised."""
+    return result.verdict[:1].upper() + result.verdict[1:]
 
 
 def axes_in_a_row(
@@ -62,7 +76,7 @@ def axes_in_a_row(
 ) -> list[Axes]:
     """Return axes of a new figure, side by side; the gap and the margins are in inches.
 
-    Axes and labels have fixed positions, as a layout engine takes longer than the drawing.
+    Positions are fixed: Matplotlib's layout engines take longer than the drawing.
     """
     width, height = size
     across = (width - _LEFT - right - (n_axes - 1) * gap) / n_axes
@@ -129,6 +143,8 @@ def _turns(result: Cleaned, part: KindResult) -> NDArray[np.float64]:
     samples = part.benefit.samples - result._filtered.first_samp
     if kinds()[part.kind].removal.shape != "step" or not part.components:
         return np.ones(len(samples))
+    from mne_otica.cleaning.clean import directions
+
     taken = result._taken[result.ica.exclude.index(part.components[0])]
     return directions(taken, samples, result._filtered.info["sfreq"])
 

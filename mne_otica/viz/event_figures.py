@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.collections import LineCollection
 
-from mne_otica.cleaning.overview import parts
-from mne_otica.cleaning.result import Cleaned
 from mne_otica.signals.windows import fullest_window
 from mne_otica.utils.checks import _check_option, _validate_number, _validate_type
 from mne_otica.utils.docs import fill_doc
 from mne_otica.viz.drawing import (
     EVENT,
     HALF,
+    at_events,
     axes_in_a_row,
     bare,
     before_and_after,
@@ -31,14 +30,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from mne_otica.evaluation.measures import KindResult
+    from mne_otica.cleaning.result import Cleaned, KindResult
 
-_MARGIN = 0.5  # s that are drawn before the first event
-_MOST_LINES = 30  # single events drawn
+_MARGIN = 0.5  # seconds drawn before the first event
+_MOST_LINES = 30  # events drawn individually; more only hide each other
 _PARTS = {
     "component": dict(color="0.3", linestyle="-", linewidth=0.8),
-    "taken out": dict(color="C3", linestyle="--", linewidth=1.8),
-    "stayed": dict(color="C0", linestyle="-", linewidth=1.5),
+    "removed": dict(color="C3", linestyle="--", linewidth=1.8),
+    "kept": dict(color="C0", linestyle="-", linewidth=1.5),
 }
 
 
@@ -86,7 +85,7 @@ def plot_events(
             ax.plot(times, windows.mean(axis=0), label=label, **(style | dict(linewidth=2.5)))
         ax.axvspan(-0.25, 0.25, color="0.93", zorder=0)
         went = benefit.average_per_channel[benefit.ch_names.index(name)]
-        entitle(ax, f"{name}: {went:.0%} of the average went")
+        entitle(ax, f"{name}: {went:.0%} of the average removed")
         _label_windows(ax, part)
     axes[0].set_ylabel("EEG (µV)")
     axes[0].legend(frameon=False, loc="best")
@@ -123,11 +122,11 @@ def plot_removal(
         axes = axes_in_a_row(2, (10, 3), sharey=True)
     component = (part.components or result.ica.exclude)[0]  # a person may have chosen others
     whole, taken = course(result, component), result._taken[result.ica.exclude.index(component)]
-    pieces = {"component": whole, "taken out": taken, "stayed": whole - taken}
+    pieces = {"component": whole, "removed": taken, "kept": whole - taken}
     windows = {}
     for name, piece in pieces.items():
         times, windows[name] = cut(result, 1e-6 * piece, part)
-    heights = np.nanmax(np.abs(windows["taken out"]), axis=1)
+    heights = np.nanmax(np.abs(windows["removed"]), axis=1)
     median = int(np.argsort(heights)[len(heights) // 2])
     for name, style in _PARTS.items():
         axes[0].plot(times, windows[name][median], label=name, **style)
@@ -185,7 +184,7 @@ def plot_traces(
     for data, style, label in before_and_after(result, ch_name):
         ax.plot(raw.times[shown], 1e6 * data[shown], label=label, **(style | dict(linewidth=1.0)))
     low = ax.get_ylim()[0]
-    for k, part in enumerate(_at_events(result)):
+    for k, part in enumerate(at_events(result)):
         times = event_times(result, part)
         times = times[(times >= start) & (times <= start + duration)]
         style = EVENT | dict(color=f"C{3 + k}", label=part.event)
@@ -206,14 +205,9 @@ def _label_windows(ax: Axes, part: KindResult) -> None:
     bare(ax)
 
 
-def _at_events(result: Cleaned) -> list[KindResult]:
-    """Return the kinds that were removed at their events."""
-    return [part for part in parts(result) if part.benefit is not None]
-
-
 def _worst_channel(result: Cleaned) -> str:
     """Return the channel whose average artifact was the largest, of any kind."""
-    each = [part.benefit for part in _at_events(result)]
+    each = [part.benefit for part in at_events(result)]
     worst = max(each, key=lambda benefit: benefit.blink_size.max())
     return worst.most_affected(1)[0]
 
@@ -222,7 +216,7 @@ def _fullest(result: Cleaned, duration: float) -> float:
     """Return the start of the window with the most events."""
     raw = result._filtered
     sfreq = raw.info["sfreq"]
-    each = [part.events[:, 0] for part in _at_events(result)]
+    each = [part.events[:, 0] for part in at_events(result)]
     samples = np.concatenate(each) - raw.first_samp
     length = min(int(duration * sfreq), raw.n_times)
     return fullest_window(samples, length, raw.n_times, int(_MARGIN * sfreq)) / sfreq

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import io
 from html import escape
+from typing import TYPE_CHECKING
 
 import matplotlib
 import numpy as np
@@ -16,13 +17,15 @@ from PIL import Image
 
 from mne_otica.cleaning.decide import component_names
 from mne_otica.cleaning.overview import Glance, glances, parts
-from mne_otica.cleaning.result import Cleaned
-from mne_otica.viz.drawing import info_of
+from mne_otica.viz.drawing import info_of, sentence
 from mne_otica.viz.topomap import STANDARD, SmallMaps, small_maps
 
-_MOST_CANDIDATES = 20
+if TYPE_CHECKING:
+    from mne_otica.cleaning.result import Cleaned
+
+_MOST_CANDIDATES = 20  # rows that fit on a screen
 _RUNNERS_UP = 5  # components without an artifact that are listed after the others
-_WORDS = {"ok": "cleaned", "no-blink": "nothing to remove", "unsure": "unsure"}
+_WORDS = {"none": "nothing to remove", "poor": "cleaned poorly"}
 _STYLE = """<style>
 .otica { font: 14px/1.45 system-ui, sans-serif; max-width: 62rem; }
 .otica p { margin: .3rem 0 .6rem; }
@@ -82,16 +85,14 @@ def components(result: Cleaned) -> str:
     """Return small topographies of all components with the artifact each one holds."""
     maps = small_maps(result.ica.get_components(), info_of(result, result.ica.ch_names))
     cards = "".join(_card(one, _map(maps, one)) for one in glances(result))
-    trust = "" if result.stability is None else " Stable does not mean brain."
-    told = (
-        "The kind of artifact that each holds, with its probability"
-        + (", and how far the component can be trusted (0 to 1)." if trust else ".")
-        + f" Those removed are framed.{trust}"
-    )
+    told = "The most probable artifact of each component, and its probability."
+    if result.stability is not None:
+        told += " Stability is from 0 to 1; stable does not mean brain."
+    told += " Components that were removed have a frame."
     if maps.source == "standard":
-        told += f" Maps {STANDARD}: the recording has none, so they come from channel names."
+        told += f" Topographies {STANDARD}, from channel names."
     elif maps.source == "none":
-        told += " Bars are the weights of the channels, whose places are not known."
+        told += " Positions are unknown; bars are channel weights."
     return _box(f"<p class='soft'>{told}</p><div class='maps'>{cards}</div>")
 
 
@@ -104,9 +105,8 @@ def _folded(title: str, content: str) -> str:
 
 
 def _verdict(result: Cleaned) -> str:
-    sentence = escape(result.verdict[:1].upper() + result.verdict[1:])
     status = escape(_WORDS.get(result.status, result.status))
-    return f"<p class='verdict'><span class='status'>{status}</span>{sentence}.</p>"
+    return f"<p class='verdict'><span class='status'>{status}</span>{escape(sentence(result))}.</p>"
 
 
 def _kinds(result: Cleaned) -> str:
@@ -117,8 +117,8 @@ def _kinds(result: Cleaned) -> str:
             "Components": ", ".join(component_names(part.components)) or "by hand",
             "Events": str(len(part.events)) if part.benefit is not None else "–",
             "Removed": f"{part.gone:.0%}",
-            "Taken out away from it": f"{part.harm.taken_out:.1%}",
-            "For sham events": "–" if part.harm.sham is None else f"{part.harm.sham:.1%}",
+            "Removed elsewhere": f"{part.harm.taken_out:.1%}",
+            "By sham events": "–" if part.harm.sham is None else f"{part.harm.sham:.1%}",
         }
         for part in parts(result)
     ]
@@ -149,9 +149,9 @@ def _candidates(result: Cleaned) -> str:
             "Decision": "removed" if one.removed else "kept",
         }
         if result.stability is not None:
-            row["Trust"] = one.trusted
+            row["Stability"] = one.trusted
         rows.append(row | {"Why": one.reason})
-    return _table(rows) or "<p>No component came into question.</p>"
+    return _table(rows) or "<p>No candidates.</p>"
 
 
 def _table(rows: list[dict[str, str]]) -> str:
@@ -176,7 +176,7 @@ def _cell(name: str, value: str) -> str:
 def _card(one: Glance, picture: str) -> str:
     lines = [f"<b>{one.name}</b>", escape(one.told)]
     if one.trust is not None:
-        lines.append(f"trust {one.trusted}")
+        lines.append(f"stability {one.trusted}")
     if one.removed:
         lines.append("<i>removed</i>")
     name = " class='removed'" if one.removed else ""
@@ -188,7 +188,7 @@ def _map(maps: SmallMaps, one: Glance) -> str:
     if maps.images is None:
         return _bars(maps.weights[:, one.component], one.name)
     return (
-        f"<svg viewBox='-1.1 -1.2 2.2 2.3' role='img' aria-label='Map of {one.name}'>"
+        f"<svg viewBox='-1.1 -1.2 2.2 2.3' role='img' aria-label='Topography of {one.name}'>"
         f"<image href='{_png(maps.images[one.component])}' x='-1' y='-1' width='2' height='2' "
         "style='clip-path: circle(50%)'/>"
         "<path d='M-.12 -.993 L0 -1.13 L.12 -.993' fill='none' stroke='currentColor' "

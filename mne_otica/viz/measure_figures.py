@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.cleaning.result import Cleaned
 from mne_otica.evaluation import evaluate as evaluation
 from mne_otica.utils.docs import fill_doc
 from mne_otica.viz.drawing import (
@@ -27,8 +26,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_TWO_LINES = 0.6  # inches above axes with a title of two lines
-_AROUND_MAPS = dict(top=_TWO_LINES, right=0.5, bottom=0.15)  # inches; at the right for a colour bar
+    from mne_otica.cleaning.result import Cleaned
+
+_AROUND_MAPS = dict(top=0.6, right=0.5, bottom=0.15)  # inches, for the title and colour bar
 
 
 @fill_doc
@@ -47,7 +47,7 @@ def plot_reduction(
     Returns
     -------
     figure : instance of Figure
-        A topographic map, or bars where the places of channels are not known.
+        A topographic map, or bars if positions are unknown.
     """
     part = checked_part(result, kind, by_events=True)
     shares = 100 * np.nan_to_num(part.benefit.per_channel)
@@ -71,12 +71,12 @@ def plot_harm(
     Returns
     -------
     figure : instance of Figure
-        A topographic map, or bars where the places of channels are not known.
+        A topographic map, or bars if positions are unknown.
     """
     part = checked_part(result, kind)
     shares = 100 * np.nan_to_num(part.harm.taken_out_per_channel)
-    where = f"away from {part.event}s" if part.benefit is not None else "altogether"
-    title = f"Harm: taken out {where}\n{part.harm.taken_out:.1%}"
+    where = f"away from {part.event}s" if part.benefit is not None else "in total"
+    title = f"Harm: removed {where}\n{part.harm.taken_out:.1%}"
     most = 10.0 * max(1, np.ceil(shares.max() / 10))
     return _plot_channels(result, shares, part.harm.ch_names, title, most, "Purples", ax, show)
 
@@ -121,7 +121,7 @@ def plot_band_power(
     harm = checked_part(result, kind).harm
     check_axes(None if ax is None else [ax], 1)
     if ax is None:
-        (ax,) = axes_in_a_row(1, (6, 3.4), top=_TWO_LINES)
+        (ax,) = axes_in_a_row(1, (6, 3.4), top=0.6)
     shown = (harm.freqs >= 1) & (harm.freqs <= evaluation.BANDS["gamma"][1])
     for power, style, label in (
         (harm.power_before, BEFORE, "before"),

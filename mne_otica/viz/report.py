@@ -1,4 +1,4 @@
-"""Results as an :class:`mne.Report`."""
+"""A result on one page: as a figure, and as an :class:`mne.Report`."""
 
 from __future__ import annotations
 
@@ -7,21 +7,29 @@ from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import mne
+from mne.viz.utils import plt_show
 
 from mne_otica.cleaning.overview import parts
-from mne_otica.cleaning.result import Cleaned
 from mne_otica.utils.checks import _validate_flag, _validate_type
 from mne_otica.utils.docs import fill_doc
 from mne_otica.viz import html as _html
 from mne_otica.viz.component_figures import plot_component
+from mne_otica.viz.drawing import at_events, check_result, sentence
 from mne_otica.viz.event_figures import plot_events, plot_removal, plot_traces
-from mne_otica.viz.measure_figures import plot_band_power, plot_benefit_and_harm
+from mne_otica.viz.measure_figures import (
+    plot_band_power,
+    plot_benefit_and_harm,
+    plot_harm,
+    plot_reduction,
+)
 from mne_otica.viz.stability_figures import plot_stability
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["add_artifact_report", "add_blink_report"]
+    from mne_otica.cleaning.result import Cleaned
+
+__all__ = ["add_artifact_report", "plot_cleaned"]
 
 _SECTION = "Artifacts"
 # MNE's page is made for wide screens: on a phone the table of contents takes a sixth of the width,
@@ -36,6 +44,48 @@ _NARROW = """@media (max-width: 36rem) {
 #content figure { overflow-x: auto; }
 #content figure img { max-width: none; zoom: .65; }
 }"""
+
+
+@fill_doc
+def plot_cleaned(result: Cleaned, *, show: bool = True) -> Figure:
+    """Plot a summary of the removal on one page; only the component if nothing was removed.
+
+    Parameters
+    ----------
+    %(result)s
+    %(show)s
+
+    Returns
+    -------
+    figure : instance of Figure
+        The figure, of the first kind of artifact that was removed.
+    """
+    check_result(result)
+    removed = parts(result)
+    if not removed:
+        figure = plot_component(result, show=False)
+    elif not (seen := at_events(result)):  # removed in a frequency band
+        figure = plt.figure(figsize=(11, 6), layout="constrained")
+        top, bottom = figure.subfigures(2, 1)
+        plot_component(result, axes=top.subplots(1, 2, width_ratios=[1, 3]), show=False)
+        left, right = bottom.subplots(1, 2, width_ratios=[1, 1.6])
+        plot_harm(result, ax=left, show=False)
+        plot_band_power(result, ax=right, show=False)
+    else:
+        figure = plt.figure(figsize=(11, 12), layout="constrained")
+        n_channels = min(3, len(seen[0].benefit.ch_names))
+        top, middle, removal, bottom = figure.subfigures(4, 1)
+        axes = top.subplots(1, n_channels, sharey=True, squeeze=False)[0]
+        plot_events(result, n_channels=n_channels, axes=list(axes), show=False)
+        plot_component(result, axes=middle.subplots(1, 2, width_ratios=[1, 3]), show=False)
+        plot_removal(result, axes=list(removal.subplots(1, 2, sharey=True)), show=False)
+        left, centre, right = bottom.subplots(1, 3, width_ratios=[1, 1, 1.6])
+        plot_reduction(result, ax=left, show=False)
+        plot_harm(result, ax=centre, show=False)
+        plot_band_power(result, ax=right, show=False)
+    figure.suptitle(sentence(result))
+    plt_show(show)
+    return figure
 
 
 @fill_doc
@@ -61,7 +111,7 @@ def add_artifact_report(
         the reasons.
     """
     _validate_type(report, mne.Report, "report", "Report")
-    _validate_type(result, Cleaned, "result", "Cleaned")
+    check_result(result)
     _validate_type(section, str, "section")
     _validate_flag(replace, "replace")
     options = dict(section=section, tags=("artifact",), replace=replace)
@@ -82,15 +132,8 @@ def new_report(result: Cleaned, title: str) -> mne.Report:
     return add_artifact_report(report, result)
 
 
-# The former name, from when only blinks were removed
-add_blink_report = add_artifact_report
-
-
 def _format(report: mne.Report, figure: Figure) -> str | None:
-    """Return PNG for maps, which WebP takes five times as long for, or None: as the report has it.
-
-    Either keeps every pixel.
-    """
+    """Return PNG for topographies, which WebP compresses slowly, else the report's format."""
     has_map = any(ax.images for ax in figure.axes)
     return "png" if has_map and report.image_format == "webp" else None
 
@@ -104,12 +147,12 @@ def _figures(result: Cleaned) -> Iterator[tuple[str, Figure]]:
         name, chosen = part.kind.capitalize(), dict(kind=part.kind, show=False)
         if part.benefit is not None:
             yield f"{name}: before and after", plot_events(result, **chosen)
-            yield f"{name}: taken out and left in", plot_removal(result, **chosen)
+            yield f"{name}: removed and kept", plot_removal(result, **chosen)
         yield f"{name}: benefit and harm", plot_benefit_and_harm(result, **chosen)
         if part.benefit is None:
             yield f"{name}: spectrum", plot_band_power(result, **chosen)
-    if any(part.benefit is not None for part in removed):
-        yield "Ten seconds of the worst channel", plot_traces(result, show=False)
+    if at_events(result):
+        yield "Ten seconds of the most affected channel", plot_traces(result, show=False)
         yield "Spectrum away from artifacts", plot_band_power(result, show=False)
     if result.stability is not None:
-        yield "Trust in the components", plot_stability(result.stability, show=False)
+        yield "Stability of the components", plot_stability(result.stability, show=False)

@@ -1,10 +1,9 @@
-"""Components chosen by a person: by number, or by clicking them."""
+"""Components chosen by a person."""
 
 import matplotlib.pyplot as plt
 import mne
 import numpy as np
 import pytest
-from mne.viz.utils import _fake_click
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mne_otica import clean_epochs, clean_raw
@@ -25,23 +24,6 @@ def cleaned(raw):
 def closed():
     yield
     plt.close("all")
-
-
-def axes_of(review, component):
-    (ax,) = (ax for ax in review.maps.axes if ax.get_label() == f"ICA{component:03d}")
-    return ax
-
-
-def click(review, component, *, title=False):
-    """Click the middle of a map, or the name above it."""
-    review.maps.canvas.draw()
-    ax = axes_of(review, component)
-    if title:
-        box = ax.title.get_window_extent()
-        middle = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
-        _fake_click(review.maps, ax, middle, xform="pix")
-    else:
-        _fake_click(review.maps, ax, (0.5, 0.5), xform="ax")
 
 
 def test_same_components_give_the_same_result(cleaned):
@@ -83,48 +65,8 @@ def test_components_that_are_none(raw, cleaned):
         cleaned.with_components("blink")
 
 
-@pytest.mark.parametrize("title", [False, True])
-def test_click_flips_a_component_and_the_figures_follow(cleaned, title):
-    review = cleaned.review(show=False)
-    removed = list(cleaned.ica.exclude)
-    assert review.components == removed
-    other = next(k for k in range(16) if k not in removed)
-    verdict = review.effect.get_suptitle()
-    assert verdict.lower() == cleaned.verdict.lower()
-    click(review, other, title=title)
-    assert review.components == sorted([*removed, other])
-    assert axes_of(review, other).get_xlabel() == "removed"
-    assert review.effect.get_suptitle() != verdict
-    # What is shown is what comes of it.
-    chosen = review.result()
-    assert review.effect.get_suptitle().lower() == chosen.verdict.lower()
-    assert chosen.ica.exclude == sorted([*removed, other])
-    click(review, other, title=title)
-    assert review.components == removed
-    assert axes_of(review, other).get_xlabel() == ""
-    assert review.effect.get_suptitle() == verdict
-    assert cleaned.ica.exclude == removed, "the result is as it was"
-
-
-def test_click_elsewhere_does_nothing(cleaned):
-    review = cleaned.review(show=False)
-    _fake_click(review.maps, review.maps.axes[0], (0, 0), xform="pix")
-    assert review.components == cleaned.ica.exclude
-
-
-def test_flip_without_a_mouse(cleaned):
-    review = cleaned.review(show=False)
-    for component in cleaned.ica.exclude:
-        review.flip(component)
-    assert review.components == []
-    assert review.effect.axes == [], "there is nothing to compare"
-    with pytest.raises(ValueError, match="component .99. must be one of the 16"):
-        review.flip(99)
-
-
 def test_epochs_are_not_cleaned_again(raw):
     epochs = mne.make_fixed_length_epochs(raw, 2.0, preload=True)
     result = clean_epochs(epochs, raw)
-    for call in (lambda: result.with_components([0]), lambda: result.review(show=False)):
-        with pytest.raises(ValueError, match="of epochs, which are not cleaned again"):
-            call()
+    with pytest.raises(ValueError, match="of epochs, which are not cleaned again"):
+        result.with_components([0])

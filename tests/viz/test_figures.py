@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from mne_otica import add_artifact_report, add_blink_report, clean_raw, viz
+from mne_otica import add_artifact_report, clean_raw, viz
 from mne_otica.simulation import simulate_raw
 
 
@@ -42,10 +42,12 @@ def titles(figure):
 
 def test_blinks_before_and_after(cleaned):
     figure = viz.plot_events(cleaned, n_channels=2, show=False)
-    names = cleaned.benefit.most_affected(2)
+    names = cleaned.kinds["blink"].benefit.most_affected(2)
     for name, title in zip(names, titles(figure), strict=True):
-        went = cleaned.benefit.average_per_channel[cleaned.benefit.ch_names.index(name)]
-        assert title == f"{name}: {went:.0%} of the average went"
+        went = cleaned.kinds["blink"].benefit.average_per_channel[
+            cleaned.kinds["blink"].benefit.ch_names.index(name)
+        ]
+        assert title == f"{name}: {went:.0%} of the average removed"
     means = [line for line in figure.axes[0].lines if line.get_label() in ("before", "after")]
     # Readable without colour.
     assert {line.get_linestyle() for line in means} == {"--", "-"}
@@ -73,7 +75,9 @@ def test_reduction_is_a_map_or_bars(cleaned, named, nowhere):
     for result in (cleaned, named):
         assert viz.plot_reduction(result, show=False).axes[0].images
     bars = viz.plot_reduction(nowhere, show=False).axes[0].patches
-    assert_allclose([bar.get_height() for bar in bars], 100 * nowhere.benefit.per_channel)
+    assert_allclose(
+        [bar.get_height() for bar in bars], 100 * nowhere.kinds["blink"].benefit.per_channel
+    )
 
 
 def test_maps_from_names_say_so(cleaned, named):
@@ -93,7 +97,7 @@ def test_no_electrode_lies_outside_the_head(named):
 
 def test_ten_seconds_of_the_worst_channel(cleaned):
     ax = viz.plot_traces(cleaned, show=False).axes[0]
-    assert ax.get_title(loc="left") == cleaned.benefit.most_affected(1)[0]
+    assert ax.get_title(loc="left") == cleaned.kinds["blink"].benefit.most_affected(1)[0]
     start, stop = ax.get_xlim()
     assert stop - start == pytest.approx(10)
     times = cleaned.raw.times[cleaned.events[:, 0] - cleaned.raw.first_samp]
@@ -122,7 +126,7 @@ def test_eye_movements_are_turned_one_way():
     assert np.ptp(after) < 0.5 * np.ptp(before)
     text = "".join(result.report().html)
     for kind in ("Blink", "Eye movement"):
-        assert f"{kind}: taken out and left in" in text
+        assert f"{kind}: removed and kept" in text
 
 
 def test_what_has_no_events_is_drawn_by_its_spectrum():
@@ -140,7 +144,9 @@ def test_what_has_no_events_is_drawn_by_its_spectrum():
 def test_spectrum_names_the_change_of_each_band(cleaned):
     ax = viz.plot_band_power(cleaned, show=False).axes[0]
     words = [text.get_text() for text in ax.texts]
-    assert words == [f"{name}\n{v:+z.1%}" for name, v in cleaned.harm.band_power.items()]
+    assert words == [
+        f"{name}\n{v:+z.1%}" for name, v in cleaned.kinds["blink"].harm.band_power.items()
+    ]
 
 
 def test_one_page(cleaned, untouched, nowhere):
@@ -152,11 +158,11 @@ def test_one_page(cleaned, untouched, nowhere):
 
 def test_report_tells_of_each_component_and_each_kind(cleaned, untouched):
     report = mne.Report(verbose="error")
-    for add in (add_artifact_report, add_blink_report):  # the second time it is replaced
-        assert add(report, cleaned, replace=True) is report
+    for _ in range(2):  # the second time it is replaced
+        assert add_artifact_report(report, cleaned, replace=True) is report
         text = "".join(report.html)
         assert text.count("<figure") == 5
-        assert text.count("Map of ICA") == cleaned.ica.n_components_
+        assert text.count("Topography of ICA") == cleaned.ica.n_components_
         assert text.count("<div class='removed'>") == len(cleaned.ica.exclude)
         assert cleaned.verdict[1:] in text
     untouched = "".join(untouched.report().html)
@@ -168,7 +174,10 @@ def test_report_tells_of_each_component_and_each_kind(cleaned, untouched):
 def test_numbers_of_tables_and_figures_are_one(cleaned):
     """What a figure says of benefit and harm is what the summary has."""
     text = "".join(cleaned.report().html)
-    for number in (f"{cleaned.benefit.average:.0%}", f"{cleaned.harm.taken_out:.1%}"):
+    for number in (
+        f"{cleaned.kinds['blink'].benefit.average:.0%}",
+        f"{cleaned.kinds['blink'].harm.taken_out:.1%}",
+    ):
         assert f">{number}</td>" in text
     summary = dict(cleaned.summary())
     reduction, harm = (
@@ -206,9 +215,9 @@ def test_saved_files_open_in_mne(result, request, tmp_path):
     result = request.getfixturevalue(result)
     paths = result.save(tmp_path / "new")
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [
-        "recording_blink-ica.fif",
-        "recording_blink.html",
-        "recording_blink.json",
+        "recording-ica.fif",
+        "recording_artifacts.html",
+        "recording_artifacts.json",
         "recording_clean_raw.fif",
     ]
     raw = mne.io.read_raw_fif(paths["raw"])
