@@ -27,9 +27,10 @@ from benchmarks.removal_cases import DONORS, HOSTS, Case, Trials, evoked, real, 
 from benchmarks.results import show
 from mne_otica import datasets, find_bads_blink, locate_blinks, remove_artifacts
 from mne_otica.cleaning.clean import fit_ica
-from mne_otica.ica import ICA, maps_in_volts
+from mne_otica.ica import ICA
 from mne_otica.removal.remove import estimate, sham_part, subtract
 from mne_otica.signals.recording import filtered_copy
+from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.simulation import simulate_raw
 
 BAND = (1.0, 40.0)  # Hz in which all is judged

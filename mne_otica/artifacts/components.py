@@ -15,9 +15,9 @@ from mne_otica.artifacts import maps as _maps
 from mne_otica.artifacts import rhythm as _rhythm
 from mne_otica.artifacts import steps as _steps
 from mne_otica.artifacts.eyes import eye_fields, eye_map, has_front, places
-from mne_otica.ica import maps_in_volts
 from mne_otica.signals.low_rate import LARGE, Prepared, Signals
 from mne_otica.signals.spectra import high_levels, spectral_figures, usable_top
+from mne_otica.signals.unmixing import maps_in_volts
 
 if TYPE_CHECKING:
     from mne import Info

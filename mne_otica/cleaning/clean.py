@@ -28,9 +28,10 @@ from mne_otica.cleaning.decide import (
 from mne_otica.cleaning.result import Cleaned, KindResult
 from mne_otica.cleaning.taken import Part, Taken, take_out
 from mne_otica.evaluation import evaluate as evaluation
-from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT, maps_in_volts
+from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
 from mne_otica.removal.remove import REMOVALS, sham_events, sham_part
 from mne_otica.signals.recording import band_pass, filtered_copy, quiet
+from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import Pair
 from mne_otica.trust.stability import stability as find_stability
 from mne_otica.utils.checks import (

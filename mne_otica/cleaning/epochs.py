@@ -23,9 +23,10 @@ from mne_otica.cleaning.clean import clean_raw, conclude, fit_ica, settings_of
 from mne_otica.cleaning.decide import DEFAULT, check_artifacts, component_names, judged
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.cleaning.taken import Part, Taken
-from mne_otica.ica import ICA, unmixing_in_volts
+from mne_otica.ica import ICA
 from mne_otica.removal.remove import REMOVALS, estimate, remove_artifacts, subtract
 from mne_otica.signals.recording import quiet
+from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.utils.checks import RandomState, _check_option, _validate_number, _validate_type
 
 if TYPE_CHECKING:

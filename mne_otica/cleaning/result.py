@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from mne_otica.artifacts import ArtifactScores, BlinkScores, BlinkTimes
 from mne_otica.evaluation.evaluate import KindResult, Preservation, RMSReduction, kind_line, plain
-from mne_otica.ica import ICA, maps_in_volts
+from mne_otica.ica import ICA
 from mne_otica.signals.recording import quiet
+from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.trust.stability import Stability
 from mne_otica.utils.docs import fill_doc
 

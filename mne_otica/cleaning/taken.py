@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from mne_otica.artifacts import kinds
 from mne_otica.cleaning.decide import Decision
-from mne_otica.ica import (
-    ICA,
+from mne_otica.ica import ICA
+from mne_otica.removal.remove import Estimate, kind_part
+from mne_otica.signals.recording import annotated_bad
+from mne_otica.signals.unmixing import (
     maps_in_volts,
     others_along_maps,
     unmixing_in_volts,
     unmixing_offset,
 )
-from mne_otica.removal.remove import Estimate, kind_part
-from mne_otica.signals.recording import annotated_bad
 from mne_otica.signals.windows import runs
 from mne_otica.solver._linalg import chunks
 

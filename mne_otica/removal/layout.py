@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mne_otica.artifacts import component_events, component_peaks, locate_blinks
-from mne_otica.ica import unmixing_in_volts, unmixing_offset
 from mne_otica.removal.linear_estimate import Array, Mask, Samples
 from mne_otica.signals.recording import annotated_bad, quiet
+from mne_otica.signals.unmixing import unmixing_in_volts, unmixing_offset
 from mne_otica.signals.windows import event_samples
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from mne.utils import logger, verbose
 from numpy.typing import ArrayLike
 
 from mne_otica.artifacts import check_kinds, kinds
-from mne_otica.ica import maps_in_volts, others_along_maps
 from mne_otica.removal.by_kind import kind_part
 from mne_otica.removal.estimate import (
     RATE,
@@ -24,6 +23,7 @@ from mne_otica.removal.estimate import (
 from mne_otica.removal.layout import Layout
 from mne_otica.signals.low_rate import check_ica
 from mne_otica.signals.recording import quiet
+from mne_otica.signals.unmixing import maps_in_volts, others_along_maps
 from mne_otica.utils.checks import _check_option, _validate_flag, _validate_type
 from mne_otica.utils.docs import fill_doc
 

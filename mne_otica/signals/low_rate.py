@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import butter, sosfiltfilt
 
-from mne_otica.ica import unmixing_in_volts
 from mne_otica.signals.recording import annotated_bad, broken_samples
 from mne_otica.signals.spectra import Spectra, Tiles
+from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.utils.checks import _validate_flag, _validate_type, warn
 
 if TYPE_CHECKING:

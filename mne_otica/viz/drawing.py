@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mne_otica.artifacts import kinds
 from mne_otica.cleaning.overview import parts
 from mne_otica.cleaning.result import Cleaned
-from mne_otica.ica import unmixing_in_volts
+from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.utils.checks import _check_option, _validate_type
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from mne_otica import ICA, annotate_artifacts, find_artifact_events, find_bads_a
 from mne_otica.artifacts import component_rows, search_artifacts
 from mne_otica.artifacts.kinds import kinds
 from mne_otica.artifacts.model import model_data
-from mne_otica.ica import unmixing_in_volts
+from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.simulation import simulate_raw
 
 KINDS = ["blink", "eye movement", "heartbeat", "muscle", "electrode"]

@@ -137,7 +137,7 @@ def test_peaks_are_told_from_rounded_modes():
     kept = []
     for draw in (rng.laplace, rng.logistic):
         objective = Objective(zscore(draw(size=(20, 40_000)), axis=1).astype(np.float32))
-        counts, guess = objective.counts(np.eye(20)), np.ones(20)
+        counts = objective.counts(np.eye(20))
         kept.append(choose_smoothness(objective, counts).steps)
     peaked, rounded = kept
     # Without a corner, a coefficient exceeds two standard errors in one of forty cases.

@@ -1,0 +1,44 @@
+"""The mixing and unmixing of any fitted :class:`mne.preprocessing.ICA`, in volts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from mne.preprocessing import ICA
+
+
+def maps_in_volts(ica: ICA) -> NDArray[np.float64]:
+    """Return the topographies of the components in the units of the channels, as columns."""
+    # MNE's matrices are in units of the pre-whitened channels. Without a noise covariance the
+    # pre-whitener is one number per channel, with one it is a matrix.
+    whitener = ica.pre_whitener_
+    maps = ica.get_components()
+    return maps * whitener if whitener.shape[1] == 1 else np.linalg.pinv(whitener) @ maps
+
+
+def unmixing_in_volts(ica: ICA) -> NDArray[np.float64]:
+    """Return the unmixing matrix from channels to components, without centring."""
+    unmixing = ica.unmixing_matrix_ @ ica.pca_components_[: ica.n_components_]
+    return unmixing @ ica._pre_whiten(np.eye(len(ica.ch_names)))
+
+
+def unmixing_offset(ica: ICA) -> NDArray[np.float64]:
+    """Return the unmixed mean of the channels, as a column, to subtract from the components."""
+    unmixing = ica.unmixing_matrix_ @ ica.pca_components_[: ica.n_components_]
+    mean = np.zeros(unmixing.shape[1]) if ica.pca_mean_ is None else ica.pca_mean_
+    return (unmixing @ mean)[:, np.newaxis]
+
+
+def others_along_maps(ica: ICA, components: Sequence[int]) -> NDArray[np.float64]:
+    """Return the matrix from channels to the contribution of others along some topographies.
+
+    It is in the units of the components with these topographies.
+    """
+    maps = maps_in_volts(ica)[:, list(components)]
+    along = maps.T / np.sum(maps**2, axis=0)[:, np.newaxis]
+    return along - along @ maps @ unmixing_in_volts(ica)[list(components)]
