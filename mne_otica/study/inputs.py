@@ -176,7 +176,7 @@ def group(recordings: Sequence[Recording], concatenate_runs: bool) -> list[Unit]
     twice = [name.label for name, count in counts.items() if count > 1]
     if twice:
         raise ValueError(
-            f"{', '.join(twice)} is the name of more than one file; leave one of them out."
+            f"{', '.join(twice)} is there in more than one format; leave one of them out."
         )
     if not concatenate_runs:
         return [Unit(recording.name, (recording,)) for recording in recordings]

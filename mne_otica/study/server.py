@@ -108,6 +108,10 @@ class ReviewServer(ThreadingHTTPServer):
         self.deadlines.pop(request, None)
         super().shutdown_request(request)
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Log errors of connections that were closed by the other side."""
+        logger.debug("Review: a connection was closed early.")
+
     def service_actions(self) -> None:
         """Close connections that send their requests too slowly; called twice a second."""
         now = time.monotonic()

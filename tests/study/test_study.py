@@ -273,14 +273,13 @@ def test_what_changed_is_done_again(out, blinks, change, stages):
         assert contents(out) == {name: content for name, (content, _) in before.items()}
 
 
-def test_changed_recording_is_done_again(blinks, tmp_path):
-    changed = tmp_path / blinks.name
-    shutil.copyfile(blinks, changed)
+def test_changed_recording_is_done_again(good, blinks, tmp_path):
+    own = [Path(shutil.copy(path, tmp_path)) for path in good]
     out = tmp_path / "own"
-    clean_study([changed], out)
+    clean_study(own, out)
     before = state(out)
-    simulated(seed=2).save(changed, overwrite=True)
-    clean_study([changed], out)
+    simulated(seed=2).save(tmp_path / blinks.name, overwrite=True)
+    clean_study(own, out)
     assert redone(before, state(out)) == list(STAGE_FILES)
     assert redone(before, state(out), "still") == []
 
