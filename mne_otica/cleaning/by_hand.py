@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mne_otica.artifacts import BlinkTimes, locate_blinks
 from mne_otica.cleaning.clean import conclude
 from mne_otica.cleaning.decide import Decision, Found
 from mne_otica.cleaning.result import Cleaned
+from mne_otica.cleaning.saved import blinks_of_choice
 from mne_otica.cleaning.taken import Taken, put_back, take_out
 from mne_otica.utils.checks import _validate_type
 
@@ -45,16 +45,6 @@ def conclude_choice(
     if by_hand and result.verdict != found.verdict:
         result = replace(result, verdict=f"{result.verdict} (components chosen by hand)")
     return result
-
-
-def blinks_of_choice(
-    raw: BaseRaw, ica: ICA, blinks: BlinkTimes, components: Sequence[int], reject: bool
-) -> BlinkTimes:
-    """Return the blinks found, or those of the component that a person chose instead."""
-    by_hand = sorted(ica.exclude) != sorted(components)
-    if by_hand and blinks.source in ("component", "none"):
-        return locate_blinks(raw, ica=ica, reject_by_annotation=reject)
-    return blinks
 
 
 def check_recording(result: Cleaned) -> None:

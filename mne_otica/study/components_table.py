@@ -7,25 +7,11 @@ import io
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mne_otica.artifacts import ArtifactScores, BlinkScores, component_rows, kinds
+from mne_otica.artifacts import ArtifactScores, component_rows, kinds
 
-# Of blinks
-_FIGURES = (
-    "events",
-    "rate",
-    "width",
-    "height",
-    "amplitude",
-    "consistency",
-    "frontality",
-    "focality",
-    "eog_correlation",
-    "kurtosis",
-)
 # Reasons written by this module
 _AUTOMATIC = re.compile(r"(Auto-detected|Kept,) [a-z ]+ \(mne-otica\)|n/a")
 # Reasons of a status that a person changed; the second group is the reason before.
@@ -36,24 +22,19 @@ _BOM = "\ufeff"  # byte order mark, which spreadsheets write at the start of a f
 
 def table_text(
     scores: ArtifactScores,
-    blinks: BlinkScores,
     removed: Mapping[str, Sequence[int]],
     edited: dict[int, tuple[str, str]] | None = None,
     stability: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the table as text; rows that a person ``edited`` are kept."""
-    candidates = {row.component: row for row in blinks.rows}
     rows = component_rows(scores, removed)
     file = io.StringIO(newline="")
     writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-    writer.writerow([*rows[0], "score", *_FIGURES, "stability", "refits"])
+    writer.writerow([*rows[0], "stability", "refits"])
     for component, row in enumerate(rows):
         if component in (edited or {}):
             row["status"], row["status_description"] = edited[component]
-        candidate = candidates.get(component)
-        figures = {} if candidate is None else asdict(candidate)
-        cells = [_cell(blinks.values[component]), *(_cell(figures.get(n)) for n in _FIGURES)]
-        writer.writerow([*row.values(), *cells, *_trusted(stability, component)])
+        writer.writerow([*row.values(), *_trusted(stability, component)])
     return file.getvalue()
 
 
@@ -86,14 +67,8 @@ def _number(text: str | None) -> float | None:
 def reworded(path: Path, rows: dict[int, tuple[str, str]], automatic: Sequence[int]) -> str | None:
     """Return an edited table in which reasons agree with the status; None if they do already.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        The table. Only reasons that were not written by a person are changed.
-    rows : dict
-        Its content, see `read_table`.
-    automatic : sequence of int
-        The components that were found to be bad.
+    ``automatic`` are the components that were found to be bad. Reasons that a person wrote are
+    kept.
     """
     wrong = {
         component

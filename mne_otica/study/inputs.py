@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ _BIDS_EXTENSIONS = {
     "eeg": (".bdf", ".edf", ".set", ".vhdr"),
     "meg": (".fif",),
 }
+# Bytes; "_proc-ica_components_edited-01234567.tsv" is the longest ending of a result.
+_LONGEST_NAME = 255 - 41
 _RUN = re.compile(r"[_-]run-[A-Za-z0-9]+")
 # A warning of MNE that means that the recording is incomplete
 _CUT_SHORT = "does not match the file size"
@@ -60,35 +63,52 @@ class Unit:
     recordings: tuple[Recording, ...]
 
 
-def find_files(inputs: Iterable[str | Path]) -> list[Recording]:
-    """Return the recordings of a list of files, with unique names."""
+def find_files(
+    inputs: Iterable[str | Path], known: Mapping[Path, str] | None = None
+) -> list[Recording]:
+    """Return the recordings of a list of files, with unique names.
+
+    ``known`` are the names of files in earlier runs, which are kept.
+    """
     paths = [Path(path).absolute() for path in inputs]
     twice = [str(path) for path, count in Counter(paths).items() if count > 1]
     if twice:
         raise ValueError(f"{', '.join(twice)} was given more than once; give each file once.")
-    return [
-        Recording(path, Name(Path(), name))
-        for path, name in zip(paths, _distinct_names(paths), strict=True)
-    ]
+    names = _distinct_names(paths, known or {})
+    return [Recording(path, Name(Path(), name)) for path, name in zip(paths, names, strict=True)]
 
 
-def _distinct_names(paths: list[Path]) -> list[str]:
+def _distinct_names(paths: list[Path], known: Mapping[Path, str]) -> list[str]:
     """Return the stem of each path, preceded by as many folders as make it unique."""
-    names = [_stem(path) for path in paths]
-    for depth in range(max((len(path.parts) for path in paths), default=0)):
-        counts = Counter(name.casefold() for name in names)  # file systems may ignore case
-        if max(counts.values(), default=0) <= 1:
-            return names
+    beside = Counter((path.parent, _stem(path).casefold()) for path in paths)
+    stems = [
+        path.name.replace(".", "_") if beside[path.parent, stem.casefold()] > 1 else stem
+        for path, stem in zip(paths, map(_stem, paths), strict=True)
+    ]
+    # Files that were moved keep the names of their results.
+    others = [
+        name.casefold() for path, name in known.items() if path not in paths and path.exists()
+    ]
+    names = [known.get(path, shortened(stem)) for path, stem in zip(paths, stems, strict=True)]
+    for depth in range(1, max((len(path.parts) for path in paths), default=0) + 1):
+        counts = Counter([*(name.casefold() for name in names), *others])
+        if max(counts.values(), default=0) <= 1:  # file systems may ignore case
+            break
         names = [
-            name if counts[name.casefold()] == 1 else "_".join([*_parents(path, depth + 1), name])
-            for path, name in zip(paths, map(_stem, paths), strict=True)
+            name
+            if counts[name.casefold()] == 1 or path in known
+            else shortened("_".join([*path.parent.parts[1:][-depth:], stem]))
+            for path, name, stem in zip(paths, names, stems, strict=True)
         ]
-    # The same file name in two formats, in one folder.
-    return ["_".join([_stem(path), path.suffix.lstrip(".")]) for path in paths]
+    return names
 
 
-def _parents(path: Path, depth: int) -> tuple[str, ...]:
-    return path.parent.parts[1:][-depth:]
+def shortened(name: str) -> str:
+    """Return a name with which all results have file names of at most 255 bytes."""
+    if len(name.encode()) <= _LONGEST_NAME:
+        return name
+    mark = f"-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return name.encode()[: _LONGEST_NAME - len(mark)].decode(errors="ignore") + mark
 
 
 def _stem(path: Path) -> str:
@@ -147,7 +167,7 @@ def _bids_name(path: BIDSPath) -> Name:
     """Return the name of output files, with a slot for the processing entity."""
     bare = path.copy().update(suffix=None, extension=None, split=None, check=False)
     head, tail = bare.update(processing="X").basename.split("_proc-X")
-    return Name(path.directory.relative_to(path.root), head, tail)
+    return Name(path.directory.relative_to(path.root), shortened(head), tail)
 
 
 def group(recordings: Sequence[Recording], concatenate_runs: bool) -> list[Unit]:
@@ -226,6 +246,10 @@ def read(recording: Recording) -> tuple[mne.io.BaseRaw, list[str]]:
     told = list(dict.fromkeys(str(warning.message) for warning in caught))
     if any(_CUT_SHORT in message for message in told):
         raise ValueError(f"{recording.path.name} is cut short: its header promises more data.")
+    if odd := [name for name in raw.ch_names if not name.isascii()]:
+        raise ValueError(
+            f"Channel names must be ASCII to be saved as FIF, not {', '.join(odd)}; rename them."
+        )
     return raw, told
 
 

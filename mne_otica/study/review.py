@@ -32,14 +32,10 @@ from mne_otica.study.components_table import (
 )
 from mne_otica.study.inputs import Name, Recording, Unit, bids_recording, group
 from mne_otica.study.rows import STATUSES, Row, kept_rows
+from mne_otica.study.server import Refusal
 from mne_otica.study.stages import UnitStages
 from mne_otica.study.state import Options
 from mne_otica.study.views import Opened, topographies
-
-try:
-    import fcntl
-except ImportError:  # on Windows, where only the requests to one server are locked
-    fcntl = None
 
 _MARKS = "review.tsv"
 _MARK_COLUMNS = ("recording", "later", "note", "who", "when")
@@ -48,14 +44,6 @@ _LONGEST_NOTE = 2000
 # One at a time, as MNE's log level is global. Decisions do not wait for it.
 _COMPUTING = threading.Lock()
 _GOES_FIRST = STATUSES[:2]  # failed and unsure, sorted before the harm
-
-
-class Refusal(ValueError):
-    """A request that cannot be fulfilled; nothing was changed."""
-
-    def __init__(self, status: HTTPStatus, message: str, **facts: Any) -> None:
-        super().__init__(message)
-        self.status, self.facts = status, facts
 
 
 @dataclass(frozen=True)
@@ -186,10 +174,14 @@ class Review:
     def report(self, index: int) -> bytes:
         """Return the report of a recording."""
         item = self._item(index)
+        path = self._work(item).report(item.recording)
         try:
-            return self._work(item).report(item.recording).read_bytes()
-        except OSError as error:
-            raise Refusal(HTTPStatus.NOT_FOUND, f"{item.label} has no report.") from error
+            # A symbolic link may lead to any file of the user.
+            if path.resolve(strict=True) == self.out.resolve() / path.relative_to(self.out):
+                return path.read_bytes()
+        except OSError:
+            pass
+        raise Refusal(HTTPStatus.NOT_FOUND, f"{item.label} has no report.")
 
     @contextmanager
     def _open(self, index: int) -> Iterator[Opened]:
@@ -214,21 +206,13 @@ class Review:
     ) -> dict[str, Any]:
         """Write a decision or a note on a component to the table; return the table.
 
-        Parameters
-        ----------
-        index, component : int
-            The recording and the component.
-        version : str
-            The version of the table that the person saw.
-        status : "good" | "bad" | None
-            Whether to keep or to remove it; None does not change the status.
-        note : str | None
-            A note; None does not change the note.
+        ``version`` is that of the table that the person saw. A status or a note of None is not
+        changed.
         """
         item = self._item(index)
         work = self._work(item)
         note = None if note is None else _one_line(note, "note")
-        with self._alone():
+        with self._writing, files.locked(self.out, "review"):
             try:
                 present = self._components(work)
                 text = table_source(work.table)
@@ -247,7 +231,7 @@ class Review:
     def mark(self, index: int, version: str, later: bool, note: str) -> dict[str, Any]:
         """Mark a recording for later, or write a note on it; return its summary."""
         item = self._item(index)
-        with self._alone():
+        with self._writing, files.locked(self.out, "review"):
             marks = self._marks()
             present = marks.get(item.label, dict.fromkeys(_MARK_COLUMNS, ""))
             if version != files.digest(present):
@@ -273,21 +257,16 @@ class Review:
     def _marks(self) -> dict[str, dict[str, str]]:
         """Return the marks on recordings, by label."""
         try:
-            text = (self.out / _MARKS).read_text(encoding="utf-8-sig")
+            content = (self.out / _MARKS).read_bytes()
         except FileNotFoundError:
             return {}
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError:  # saved by a spreadsheet; every byte is a character of Latin-1
+            text = content.decode("latin-1")
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter="\t")
         rows = [{name: row.get(name) or "" for name in _MARK_COLUMNS} for row in reader]
         return {row["recording"]: row for row in rows}
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Lock against writes by others between reading and writing, also on other servers."""
-        path = self.out / files.WORK / "review.lock"
-        with self._writing, open(path, "ab") as file:
-            if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, or on a kill
-            yield
 
     # What is where
 

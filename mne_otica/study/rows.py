@@ -1,22 +1,22 @@
-"""Processing of one unit of a study, and its rows in the summary."""
+"""The rows of recordings in the summary of a study."""
 
 from __future__ import annotations
 
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from mne.utils import logger
 
 from mne_otica.artifacts import kinds
-from mne_otica.cleaning.clean import component_names
+from mne_otica.cleaning.decide import component_names
 from mne_otica.study import storage as files
-from mne_otica.study.inputs import Recording, Unit
-from mne_otica.study.stages import UnitStages
-from mne_otica.study.state import STAGES, Options
+from mne_otica.study.inputs import Recording
+from mne_otica.study.state import STAGES, UnitState
 
 Row = dict[str, Any]
-STATUSES = ("failed", "unsure", "no-blink", "ok")  # worst first
+STATUSES = ("failed", "poor", "unsure", "none", "cleaned")  # worst first
 COLUMNS = (
     "recording",
     "status",
@@ -27,7 +27,7 @@ COLUMNS = (
     "removed",
     "stability",
     "refits",
-    "blinks",
+    "events",
     "benefit",
     "harm",
     "seconds",
@@ -35,7 +35,7 @@ COLUMNS = (
     "warnings",
     "report",
 )
-_NUMBERS = "duration rank components stability blinks benefit harm seconds converged".split()
+_NUMBERS = "duration rank components stability events benefit harm seconds converged".split()
 _WORDS = "removed refits warnings report".split()
 
 
@@ -50,66 +50,8 @@ _NUMBERS += [kind_columns(kind)[what] for kind in kinds() for what in ("benefit"
 _WORDS += [kind_columns(kind)[what] for kind in kinds() for what in ("found", "removed")]
 
 
-def process(unit: Unit, out: Path, options: Options) -> list[Row]:
-    """Run all pending stages of a unit; return one row per recording, also if it failed.
-
-    Raises only if the output folder cannot be written to, as all other units would fail, too.
-    """
-    work = UnitStages(unit, out, options)
-    try:
-        for stage in options.stages:
-            if stage in STAGES[:2]:
-                work.do(stage)
-    except files.OutputError:
-        raise
-    except Exception as error:
-        rows = [_failed(recording, error) for recording in unit.recordings]
-    else:
-        rows = [_finish(work, recording) for recording in unit.recordings]
-    for recording, row in zip(unit.recordings, rows, strict=True):
-        _keep(out, recording, row)
-    work.notes.save()
-    return rows
-
-
-def _finish(work: UnitStages, recording: Recording) -> Row:
-    """Run the stages of a single recording."""
-    try:
-        for stage in work.options.stages:
-            if stage in STAGES[2:]:
-                work.do(stage, recording)
-        return _row(work, recording)
-    except files.OutputError:
-        raise
-    except Exception as error:
-        return _failed(recording, error)
-
-
-def finished(unit: Unit, out: Path, options: Options) -> list[Row] | None:
-    """Return the rows of a unit without pending stages, else None."""
-    work = UnitStages(unit, out, options)
-    try:
-        if work.pending():
-            return None
-        rows = [_row(work, recording) for recording in unit.recordings]
-        for recording, row in zip(unit.recordings, rows, strict=True):
-            _keep(out, recording, row)
-        return rows
-    except Exception:  # the error is raised again, and reported, when the unit is processed
-        return None
-    finally:
-        work.notes.save()
-
-
-def planned(unit: Unit, out: Path, options: Options) -> str:
-    """Return the pending stages as text."""
-    try:
-        return ", ".join(UnitStages(unit, out, options).pending()) or "nothing"
-    except Exception as error:
-        return f"will fail: {_sentence(error)}"
-
-
-def _row(work: UnitStages, recording: Recording) -> Row:
+def row_of(work: UnitState, recording: Recording) -> Row:
+    """Return the row of a recording from the sidecars of its stages."""
     fit, find = (work.sidecar(stage).get("Results", {}) for stage in STAGES[:2])
     last = work.sidecar("evaluate", recording).get("Results", {})
     if last and work.sidecar("evaluate", recording)["Upstream"] != work.sidecar(
@@ -130,16 +72,15 @@ def _row(work: UnitStages, recording: Recording) -> Row:
     removed = last.get("components", find.get("components", []))
     return {
         "recording": recording.name.label,
-        "status": last.get("status") or find.get("status") or "ok",
+        "status": last.get("status") or find.get("status") or "none",
         "message": last.get("verdict") or find.get("verdict") or "fitted",
         "duration": last.get("seconds", fit.get("seconds")),
         "rank": fit.get("rank"),
         "components": fit.get("n_components"),
         "removed": " ".join(component_names(removed) or ["none"]),
         **_trusted(find.get("stability"), removed),
-        "blinks": len(last["blinks"]["samples"]) if last else _n_blinks(find, recording),
-        "benefit": (last.get("benefit") or {}).get("average"),
-        "harm": (last.get("harm") or {}).get("taken_out"),
+        "events": _n_events(find, last, recording),
+        **overall([_measured(one) for one in last.get("kinds", {}).values()]),
         "seconds": round(shared + own, 2),
         "converged": fit.get("converged"),
         "warnings": " | ".join(dict.fromkeys(told)) or None,
@@ -159,8 +100,7 @@ def _by_kind(find: dict[str, Any], last: dict[str, Any]) -> Row:
         values = {
             "found": asked.get("answer", found),
             "removed": " ".join(component_names(asked["components"])) or "none" if asked else None,
-            "benefit": asked.get("gone"),
-            "harm": asked.get("cost"),
+            **dict(zip(("benefit", "harm"), _measured(asked), strict=True)),
         }
         row |= {name: values[what] for what, name in kind_columns(kind).items()}
     return row
@@ -177,23 +117,40 @@ def _trusted(stability: dict[str, Any] | None, removed: list[int]) -> Row:
     }
 
 
-def _n_blinks(find: dict[str, Any], recording: Recording) -> int | None:
-    return len(find["blinks"]["samples"][recording.name.label]) if find else None
+def _measured(kind: Row) -> tuple[float | None, float | None]:
+    """Return benefit and harm in the results for a kind."""
+    return kind.get("gone"), (kind.get("harm") or {}).get("taken_out")
 
 
-def _failed(recording: Recording, error: Exception) -> Row:
+def _n_events(find: Row, last: Row, recording: Recording) -> int | None:
+    """Return the number of events of the kinds to be removed."""
+    if last:
+        return sum(len(one["samples"]) for one in last["kinds"].values())
+    return sum(len(one[recording.name.label]) for one in find["samples"].values()) if find else None
+
+
+def overall(measured: Sequence[tuple[float | None, float | None]]) -> Row:
+    """Return the lowest benefit and the highest harm of the kinds that were removed."""
+    benefits = [benefit for benefit, _ in measured if benefit is not None]
+    harms = [harm for _, harm in measured if harm is not None]
+    return {"benefit": min(benefits, default=None), "harm": max(harms, default=None)}
+
+
+def failed_row(recording: Recording, error: Exception) -> Row:
+    """Return the row of a recording that failed."""
     logger.debug("".join(traceback.format_exception(error)))
     empty = dict.fromkeys(COLUMNS)
     name = recording.name.label
-    return empty | {"recording": name, "status": "failed", "message": _sentence(error)}
+    return empty | {"recording": name, "status": "failed", "message": sentence_of(error)}
 
 
-def _sentence(error: Exception) -> str:
+def sentence_of(error: Exception) -> str:
+    """Return the message of an error on one line."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: {text}"
 
 
-def _keep(out: Path, recording: Recording, row: Row) -> None:
+def keep_row(out: Path, recording: Recording, row: Row) -> None:
     """Save a row, for the summaries of later runs on other recordings of the study."""
     path = _rows_folder(out) / f"{recording.name.label}.json"
     content = {"input": str(recording.path), "row": row}

@@ -10,26 +10,32 @@ from __future__ import annotations
 
 import hmac
 import json
+import math
 import re
 import secrets
+import socket
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files as package_files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from mne.utils import logger
 
-from mne_otica.study.review import Refusal, Review
+if TYPE_CHECKING:
+    from mne_otica.study.review import Review
 
 _ADDRESS = "127.0.0.1"
 _LARGEST_BODY = 64 * 1024  # bytes; a decision with a long note needs less than a tenth of that
 _DISCARDED = 32 * 1024**2  # bytes to read of a body that is too large, so that the reply arrives
 _TOKEN_BYTES = 32
-_IDLE = 60  # s after which a connection is closed
+_IDLE = 60  # s that a connection may be idle, or take to send a request
+_MOST_CONNECTIONS = 32  # a browser opens six
 _NUMBER = re.compile(r"\d{1,6}", re.ASCII)
-_SECONDS = re.compile(r"\d{1,8}(\.\d{1,6})?", re.ASCII)
+_SECONDS = re.compile(r"\d{1,8}(\.\d{1,20})?", re.ASCII)  # as JavaScript writes any time
 _HTML, _SCRIPT = "text/html; charset=utf-8", "text/javascript; charset=utf-8"
 _PAGES = {
     "": ("index.html", _HTML),
@@ -54,6 +60,14 @@ _REPORT_POLICY = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-
 )
 
 
+class Refusal(ValueError):
+    """A request that cannot be fulfilled; nothing was changed."""
+
+    def __init__(self, status: HTTPStatus, message: str, **facts: Any) -> None:
+        super().__init__(message)
+        self.status, self.facts = status, facts
+
+
 class ReviewServer(ThreadingHTTPServer):
     """The server of one study.
 
@@ -70,6 +84,8 @@ class ReviewServer(ThreadingHTTPServer):
     def __init__(self, review: Review, port: int = 0) -> None:
         super().__init__((_ADDRESS, port), _Handler)
         self.review = review
+        # When to close each connection; infinity while its request is answered.
+        self.deadlines: dict[socket.socket, float] = {}
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
         self.pages = {
             name: (
@@ -78,6 +94,31 @@ class ReviewServer(ThreadingHTTPServer):
             )
             for name, (file, kind) in _PAGES.items()
         }
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a connection in a new thread, or close it if there are too many."""
+        if len(self.deadlines) >= _MOST_CONNECTIONS:
+            self.shutdown_request(request)
+            return
+        self.deadlines[request] = time.monotonic() + _IDLE
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        self.deadlines.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Log errors of connections that were closed by the other side."""
+        logger.debug("Review: a connection was closed early.")
+
+    def service_actions(self) -> None:
+        """Close connections that send their requests too slowly; called twice a second."""
+        now = time.monotonic()
+        for connection, deadline in list(self.deadlines.items()):
+            if deadline < now:
+                with suppress(OSError):  # it may have been closed meanwhile
+                    connection.shutdown(socket.SHUT_RDWR)
 
     @property
     def hosts(self) -> tuple[str, str]:
@@ -98,8 +139,18 @@ class _Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "mne_otica", ""
     timeout = _IDLE
 
+    def handle_one_request(self) -> None:
+        """Read a request and answer it."""
+        self._allow(_IDLE)
+        super().handle_one_request()
+
+    def _allow(self, seconds: float) -> None:
+        """Set the time until the connection is closed."""
+        self.server.deadlines[self.connection] = time.monotonic() + seconds
+
     def do_GET(self) -> None:
         """Answer with a page or with data."""
+        self._allow(math.inf)
         self._answer(self._get)
 
     def do_POST(self) -> None:
@@ -213,6 +264,7 @@ class _Handler(BaseHTTPRequestHandler):
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"At most {_LARGEST_BODY} bytes are taken."
             )
         text = self.rfile.read(int(length))
+        self._allow(math.inf)
         try:
             body = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -241,6 +293,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _discard_body(self) -> None:
         """Read the rest of the body: if the connection closes earlier, the reply may be lost."""
+        self._allow(_IDLE)
         self.connection.settimeout(1.0)
         left = _DISCARDED
         try:

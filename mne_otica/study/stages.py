@@ -1,4 +1,4 @@
-"""The stages of one unit of a study (fit, find, apply, evaluate), each run only if needed."""
+"""The stages of a unit of a study (fit, find, apply, evaluate), each run only if needed."""
 
 from __future__ import annotations
 
@@ -16,17 +16,9 @@ import numpy as np
 from mne.utils import logger
 from numpy.typing import NDArray
 
-from mne_otica.artifacts import (
-    BlinkCandidate,
-    BlinkScores,
-    BlinkTimes,
-    as_events,
-    blink_events,
-    kinds,
-    restored,
-)
 from mne_otica.cleaning import clean as cleaning
-from mne_otica.cleaning.by_hand import blinks_of_choice, conclude_choice
+from mne_otica.cleaning.by_hand import conclude_choice
+from mne_otica.cleaning.saved import found_again, found_content
 from mne_otica.cleaning.taken import to_take
 from mne_otica.evaluation import evaluate as evaluation
 from mne_otica.signals.recording import filtered_copy
@@ -39,14 +31,13 @@ from mne_otica.study.components_table import (
     table_text,
 )
 from mne_otica.study.inputs import Recording, Unit, read
-from mne_otica.study.state import Options, UnitState
+from mne_otica.study.rows import Row, failed_row, keep_row, row_of, sentence_of
+from mne_otica.study.state import STAGES, Options, UnitState
 from mne_otica.trust.stability import stability as find_stability
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw
     from mne.preprocessing import ICA
-
-_BLINK_FACTS = ("source", "channels", "polarity", "score")
 
 
 class UnitStages(UnitState):
@@ -165,36 +156,20 @@ class UnitStages(UnitState):
         removed = {kind: one.components for kind, one in found.decisions.items()}
         ica.save(scratch / self.path("find", ".fif").name)
         trusted = self._stability(ica)
-        automatic = table_text(found.artifacts, found.scores, removed, None, trusted)
+        automatic = table_text(found.artifacts, removed, None, trusted)
         decided = decisions(self.table)
         edited = self._keep_edits(automatic, ica.n_components_)
-        text = table_text(found.artifacts, found.scores, removed, edited, trusted)
+        text = table_text(found.artifacts, removed, edited, trusted)
         if edited:
             text = edited_text(text, decided)
         (scratch / self.table.name).write_text(text, encoding="utf-8", newline="\n")
         if not edited:
             self._recognise(scratch / self.table.name)
-        return {
-            "status": found.status,
-            "verdict": found.verdict,
-            "components": ica.exclude,
-            "blinks": {name: getattr(found.blinks, name) for name in _BLINK_FACTS}
-            | {"samples": self._by_recording(found.blinks.events[:, 0] - raw.first_samp)},
-            "decision": found.scores.verdict,
-            "geometry": found.scores.geometry,
-            "strategy": found.scores.strategy,
-            "values": found.scores.values,
-            "candidates": found.scores.to_dict(),
-            "kinds": {
-                kind: {
-                    "answer": one.answer,
-                    "components": one.components,
-                    "reason": one.reason,
-                    "samples": self._by_recording(one.events[:, 0] - raw.first_samp),
-                }
+        return found_content(found) | {
+            "samples": {
+                kind: self._by_recording(one.events[:, 0] - raw.first_samp)
                 for kind, one in found.decisions.items()
             },
-            "artifacts": found.artifacts.stored(),
             "stability": trusted,
         }
 
@@ -275,7 +250,7 @@ class UnitStages(UnitState):
             settings = self.parameters("fit") | self.parameters("apply", recording)
             cleaned = self._raw(recording).copy()
             cleaned.info["bads"] = self._bads[recording]
-            decisions = self._decisions(recording, ica)
+            decisions = self._found(recording, ica).decisions
             taken = cleaning.take_out(cleaned, ica, decisions, settings)
             self._cleaned[recording] = cleaned, taken
         return self._cleaned[recording]
@@ -295,7 +270,7 @@ class UnitStages(UnitState):
         _choose(ica, exclude)
         settings = self.parameters("fit") | self.parameters("apply", recording)
         raw = self._raw(recording)
-        taken = to_take(raw, ica, self._decisions(recording, ica), settings)
+        taken = to_take(raw, ica, self._found(recording, ica).decisions, settings)
         # The cleaned recording is not needed.
         self._cleaned[recording] = raw, taken
         try:
@@ -318,43 +293,82 @@ class UnitStages(UnitState):
             for stage, of in (("fit", None), ("find", None), ("apply", recording))
             for name, value in self.parameters(stage, of).items()
         }
-        fitted, found = self.sidecar("fit")["Results"], self.sidecar("find")["Results"]
+        fitted = self.sidecar("fit")["Results"]
         filtered = self._copy_to_fit(recording)
         cleaned, taken = self._clean(recording, ica)
         settings |= {"n_components_used": fitted["n_components"]}
         settings |= {name: fitted[name] for name in ("converged", "seconds_fitted")}
         settings |= {"seconds": cleaned.n_times / cleaned.info["sfreq"]}
-        here = cleaning.Found(
-            _scores(found),
-            self._blinks(recording, ica),
-            restored(found["artifacts"], {}),
-            self._decisions(recording, ica),
-            found["status"],
-            found["verdict"],
-        )
-        return conclude_choice(cleaned, filtered, ica, here, taken, settings, brief=brief)
+        found = self._found(recording, ica)
+        return conclude_choice(cleaned, filtered, ica, found, taken, settings, brief=brief)
 
-    def _decisions(self, recording: Recording, ica: ICA) -> dict[str, cleaning.Decision]:
-        """Return the decision about each kind, with its events in one recording."""
-        decisions = {}
-        for kind, one in self.sidecar("find")["Results"]["kinds"].items():
-            samples = np.array(one["samples"][recording.name.label], dtype=np.int64)
-            events = as_events(samples, kinds()[kind].event_id)
-            if kind == "blink":
-                events = self._blinks(recording, ica).events
-            decisions[kind] = cleaning.Decision(
-                one["answer"], one["components"], events, one["reason"]
-            )
-        return decisions
-
-    def _blinks(self, recording: Recording, ica: ICA) -> BlinkTimes:
-        """Return the blinks found, or those of the component that a person chose."""
-        results = self.sidecar("find")["Results"]
-        found = results["blinks"]
-        samples = np.array(found["samples"][recording.name.label], dtype=np.int64)
-        blinks = BlinkTimes(blink_events(samples), *(found[name] for name in _BLINK_FACTS))
+    def _found(self, recording: Recording, ica: ICA) -> cleaning.Found:
+        """Return what was found, with the events in one recording."""
+        content = self.sidecar("find")["Results"]
+        samples = {kind: one[recording.name.label] for kind, one in content["samples"].items()}
         reject = self.parameters("fit")["reject_by_annotation"]
-        return blinks_of_choice(self._raw(recording), ica, blinks, results["components"], reject)
+        return found_again(content, samples, self._raw(recording), ica, reject)
+
+
+def process(unit: Unit, out: Path, options: Options) -> list[Row]:
+    """Run all pending stages of a unit; return one row per recording, also if it failed.
+
+    Raises only if the output folder cannot be written to, as all other units would fail, too.
+    Another run on the same unit waits, and then finds it done.
+    """
+    with files.explained(out), files.locked(out, unit.name.label):
+        work = UnitStages(unit, out, options)
+        try:
+            for stage in options.stages:
+                if stage in STAGES[:2]:
+                    work.do(stage)
+        except files.OutputError:
+            raise
+        except Exception as error:
+            rows = [failed_row(recording, error) for recording in unit.recordings]
+        else:
+            rows = [_finish(work, recording) for recording in unit.recordings]
+        for recording, row in zip(unit.recordings, rows, strict=True):
+            keep_row(out, recording, row)
+        work.notes.save()
+        return rows
+
+
+def _finish(work: UnitStages, recording: Recording) -> Row:
+    """Run the stages of a single recording."""
+    try:
+        for stage in work.options.stages:
+            if stage in STAGES[2:]:
+                work.do(stage, recording)
+        return row_of(work, recording)
+    except files.OutputError:
+        raise
+    except Exception as error:
+        return failed_row(recording, error)
+
+
+def finished(unit: Unit, out: Path, options: Options) -> list[Row] | None:
+    """Return the rows of a unit without pending stages, else None."""
+    work = UnitStages(unit, out, options)
+    try:
+        if work.pending():
+            return None
+        rows = [row_of(work, recording) for recording in unit.recordings]
+        for recording, row in zip(unit.recordings, rows, strict=True):
+            keep_row(out, recording, row)
+        return rows
+    except Exception:  # the error is raised again, and reported, when the unit is processed
+        return None
+    finally:
+        work.notes.save()
+
+
+def planned(unit: Unit, out: Path, options: Options) -> str:
+    """Return the pending stages as text."""
+    try:
+        return ", ".join(UnitStages(unit, out, options).pending()) or "nothing"
+    except Exception as error:
+        return f"will fail: {sentence_of(error)}"
 
 
 def _choose(ica: ICA, exclude: Sequence[int]) -> None:
@@ -370,16 +384,6 @@ def _as_array(raw: BaseRaw) -> BaseRaw:
         channel["cal"] = channel["range"] = 1.0
     copy = mne.io.RawArray(raw.get_data(), info, first_samp=raw.first_samp, verbose="error")
     return copy.set_annotations(raw.annotations, verbose="error")
-
-
-def _scores(found: dict[str, Any]) -> BlinkScores:
-    """Return the saved evidence."""
-    rows = [
-        BlinkCandidate(**{name: np.nan if value is None else value for name, value in row.items()})
-        for row in found["candidates"]
-    ]
-    values = np.array(found["values"], dtype=float)
-    return BlinkScores(found["decision"], values, tuple(rows), found["geometry"], found["strategy"])
 
 
 def _take_out_date(report: Path) -> None:

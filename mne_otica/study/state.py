@@ -23,7 +23,7 @@ _FILES = {
     "fit": ("icafit", "ica"),
     "find": ("ica", "ica"),
     "apply": ("clean", "raw"),
-    "evaluate": ("clean", "blinks"),
+    "evaluate": ("clean", "artifacts"),
 }
 
 

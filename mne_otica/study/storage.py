@@ -6,18 +6,20 @@ import errno
 import hashlib
 import json
 import os
+import secrets
 import shutil
-import socket
-import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+try:
+    import fcntl
+except ImportError:  # on Windows
+    fcntl = None
 
 WORK = ".mne_otica"  # folder of rows, cached hashes, and files being written
 _SEAL = "Checksum"
-_A_DAY = 24 * 3600
 _REMEDIES = {
     errno.ENOSPC: "the disk is full; free some space",
     errno.EDQUOT: "the disk quota is used up; free some space",
@@ -51,21 +53,17 @@ def staged(out: Path, folder: Path) -> Iterator[Path]:
     JSON sidecars certify the other files. So the old ones are deleted before the other files are
     moved, and the new ones are moved last.
     """
-    with explained(out):
-        scratch = _scratch(out)
-        try:
-            yield scratch
-            files = sorted(scratch.iterdir(), key=lambda path: path.suffix == ".json")
-            for path in files:
-                _flush(path)
-            folder.mkdir(parents=True, exist_ok=True)
-            for path in files:
-                if path.suffix == ".json":
-                    (folder / path.name).unlink(missing_ok=True)
-            for path in files:
-                os.replace(path, folder / path.name)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+    with explained(out), _scratch(out) as scratch:
+        yield scratch
+        files = sorted(scratch.iterdir(), key=lambda path: path.suffix == ".json")
+        for path in files:
+            _flush(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in files:
+            if path.suffix == ".json":
+                (folder / path.name).unlink(missing_ok=True)
+        for path in files:
+            os.replace(path, folder / path.name)
 
 
 def write_text(out: Path, path: Path, text: str) -> None:
@@ -90,38 +88,66 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def discard_leftovers(out: Path) -> None:
-    """Remove the partial files of runs that were killed."""
-    for scratch in (out / WORK / "tmp").glob("*-*-*"):
-        host, pid, _ = scratch.name.rsplit("-", 2)
-        with suppress(FileNotFoundError):  # another run may remove them, too
-            if host == _host():
-                over = not _alive(int(pid))
-            else:  # another machine, or a container that is gone
-                over = time.time() - scratch.stat().st_mtime > _A_DAY
-            if over:
+    """Remove the scratch folders of runs that were killed: those whose lock nobody holds."""
+    for lock in _scratch_root(out).glob("*.lock"):
+        with suppress(OSError), _opened(lock, os.O_RDWR) as file:
+            if fcntl is not None:
+                _hold(file, fcntl.LOCK_NB)  # raises if another process holds it
+                shutil.rmtree(lock.with_suffix(""), ignore_errors=True)  # not through a link
+                lock.unlink()
+
+
+@contextmanager
+def _scratch(out: Path) -> Iterator[Path]:
+    """Yield a new folder with a random name, and hold its lock until it is removed."""
+    root = _scratch_root(out)
+    root.mkdir(parents=True, exist_ok=True)
+    while True:
+        scratch = root / secrets.token_hex(8)
+        lock = scratch.with_suffix(".lock")
+        with _opened(lock, os.O_RDWR | os.O_CREAT | os.O_EXCL) as file:
+            with suppress(OSError):  # a file system without locks, on which nothing is discarded
+                _hold(file)
+            if not lock.exists():  # another run discarded it before it was held
+                continue
+            try:
+                scratch.mkdir()
+                yield scratch
+            finally:
                 shutil.rmtree(scratch, ignore_errors=True)
+                if fcntl is not None:
+                    lock.unlink(missing_ok=True)
+        lock.unlink(missing_ok=True)
+        return
 
 
-def _scratch(out: Path) -> Path:
-    folder = out / WORK / "tmp"
-    folder.mkdir(parents=True, exist_ok=True)
-    return Path(tempfile.mkdtemp(prefix=f"{_host()}-{os.getpid()}-", dir=folder))
+def _scratch_root(out: Path) -> Path:
+    """Return the folder of scratch folders; raise if it may lie outside the output folder."""
+    for folder in (out / WORK, out / WORK / "tmp"):
+        if folder.is_symlink():
+            raise OutputError(f"{folder} is a symbolic link; remove it, and run again.")
+    return out / WORK / "tmp"
 
 
-def _host() -> str:
-    return socket.gethostname() or "localhost"
+def _opened(path: Path, flags: int) -> BinaryIO:
+    """Open a file, but not through a symbolic link."""
+    return open(os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666), "rb+")
 
 
-def _alive(pid: int) -> bool:
-    if os.name != "posix":  # where signal 0 is not a question
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+def _hold(file: BinaryIO, flags: int = 0) -> None:
+    """Lock a file until it is closed or the process ends."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX | flags)
+
+
+@contextmanager
+def locked(out: Path, name: str) -> Iterator[None]:
+    """Wait for the lock of this name and hold it; it is released when the process ends."""
+    path = out / WORK / "locks" / digest(name)[:16]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "ab") as file:
+        _hold(file)
+        yield
 
 
 def _flush(path: Path) -> None:
@@ -156,7 +182,8 @@ def unsealed(content: dict[str, Any]) -> dict[str, Any]:
 class Notes:
     """Notes about a unit between runs; all but the run times can be computed again.
 
-    SHA-256 hashes of files are valid until their size or modification time changes.
+    SHA-256 hashes of files are valid until the size of a file or the time of its last change
+    differs.
     """
 
     def __init__(self, out: Path, label: str) -> None:
@@ -172,11 +199,10 @@ class Notes:
         """Return the hash of a file, None if it does not exist."""
         if not path.is_file():
             return None
-        stat = path.stat()
-        state = [stat.st_size, stat.st_mtime_ns]
+        state = _state(path)
         known = self.content["hashes"].get(str(path))
-        if isinstance(known, list) and known[:2] == state:
-            return known[2]
+        if isinstance(known, list) and known[:-1] == state:
+            return known[-1]
         with open(path, "rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
         self.content["hashes"][str(path)] = [*state, found]
@@ -186,7 +212,7 @@ class Notes:
         """Keep the hash of a file that was renamed."""
         known = self.content["hashes"].pop(str(old), None)
         if known is not None and new.exists():
-            self.content["hashes"][str(new)] = known
+            self.content["hashes"][str(new)] = [*_state(new), known[-1]]
 
     def save(self) -> None:
         """Save the notes for the next run."""
@@ -194,6 +220,12 @@ class Notes:
         if text != self._saved:
             write_text(self._out, self._path, json.dumps(sealed(self.content)))
             self._saved = text
+
+
+def _state(path: Path) -> list[int]:
+    """Return what changes with the content: also the time that programs cannot set."""
+    stat = path.stat()
+    return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
 
 
 def digest(content: Any) -> str:

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from mne_otica.removal.remove import REMOVALS
 from mne_otica.signals.recording import check_band
 from mne_otica.study import storage as files
 from mne_otica.study.inputs import Recording, Unit, find_bids, find_files, group
-from mne_otica.study.rows import Row, finished, other_rows, planned
+from mne_otica.study.rows import Row, kept_rows, other_rows
+from mne_otica.study.stages import finished, planned, process
 from mne_otica.study.state import STAGES, Options
 from mne_otica.study.summary import worst_first, write_summary
 from mne_otica.study.workers import Progress, run_units
@@ -254,7 +256,9 @@ def _recordings(
             raise ValueError(
                 "There is no output folder; pass out, on the command line --out FOLDER."
             )
-        recordings, out = find_files(inputs), Path(out)
+        out = Path(out)
+        known = {path: label for label, (path, _) in kept_rows(out.absolute()).items()}
+        recordings = find_files(inputs, known)
     if not recordings:
         chosen = ", ".join(f"{name} {values}" for name, values in entities.items() if values)
         raise FileNotFoundError(
@@ -303,7 +307,9 @@ def _work(
     progress = Progress(sum(len(unit.recordings) for unit in units))
     done = []
     try:
-        for rows in run_units(units, out, options, n_jobs=n_jobs, dask=dask):
+        for rows in run_units(
+            units, partial(process, out=out, options=options), n_jobs=n_jobs, dask=dask
+        ):
             done += rows
             progress.add(rows)
             failed = [row for row in rows if row["status"] == "failed"]

@@ -18,6 +18,7 @@ from mne_otica.cleaning.overview import parts
 from mne_otica.evaluation.measures import plain
 from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.signals.windows import fullest_window
+from mne_otica.study.rows import overall
 from mne_otica.viz.topomap import small_maps
 
 if TYPE_CHECKING:
@@ -122,16 +123,15 @@ class Opened:
             first = fullest_window(events, length, n_times, int(_HALF * sfreq))
         else:
             first = max(0, min(int(start * sfreq), n_times - length))
-        benefit, harm = result.benefit, result.harm
+        removed = [(plain(one.gone), plain(one.harm.taken_out)) for one in parts(result)]
         return {
             "removed": list(exclude),
             "status": result.status,
             "verdict": result.verdict,
-            "benefit": None if benefit is None else plain(benefit.average),
-            "harm": None if harm is None else plain(harm.taken_out),
+            **overall(removed),
             "kinds": [
-                {"kind": one.kind, "gone": plain(one.gone), "harm": plain(one.harm.taken_out)}
-                for one in parts(result)
+                {"kind": one.kind, "gone": gone, "harm": harm}
+                for one, (gone, harm) in zip(parts(result), removed, strict=True)
             ],
             "kind": None if seen is None else PLURALS[seen.kind],
             "events": np.round(events / sfreq, 3).tolist(),

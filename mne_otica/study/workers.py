@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
 
@@ -14,56 +14,55 @@ import mne
 from mne.utils import logger
 
 from mne_otica.study.inputs import Unit, read_header, sources
-from mne_otica.study.rows import Row, process
-from mne_otica.study.state import Options
+from mne_otica.study.rows import Row
 
 _COPIES = 8.0  # peak memory of a unit relative to its samples in double precision, measured
 _WORKER = 400e6  # bytes of a worker with libraries and figures, measured
 
 
+Process = Callable[[Unit], list[Row]]
+
+
 def run_units(
-    units: Sequence[Unit], out: Path, options: Options, *, n_jobs: int = 1, dask: str | None = None
+    units: Sequence[Unit], process: Process, *, n_jobs: int = 1, dask: str | None = None
 ) -> Iterator[list[Row]]:
     """Process units and yield their rows as they finish."""
     if dask is not None:
-        yield from _on_cluster(units, out, options, dask)
+        yield from _on_cluster(units, process, dask)
     elif (n_workers := _n_workers(units, n_jobs)) == 1:
-        for unit in units:
-            yield process(unit, out, options)
+        yield from map(process, units)
     else:
         from joblib import parallel_config
 
         # One thread each, as more would compete for the cores.
         with parallel_config("loky", n_jobs=n_workers, inner_max_num_threads=1):
             try:
-                yield from _parallel(units, out, options)
+                yield from _parallel(units, process)
             except BrokenExecutor as error:
                 raise RuntimeError(
-                    "A worker was killed, perhaps for want of memory. Run again with fewer jobs; "
-                    "what is done is not done again."
+                    "A worker was killed, perhaps because memory ran out. Run again with fewer "
+                    "jobs; finished stages are not repeated."
                 ) from error
 
 
-def _parallel(units: Sequence[Unit], out: Path, options: Options) -> Iterator[list[Row]]:
+def _parallel(units: Sequence[Unit], process: Process) -> Iterator[list[Row]]:
     from joblib import Parallel, delayed
 
     task = delayed(_in_worker)
     yield from Parallel(return_as="generator_unordered")(
-        task(unit, out, options, logger.level) for unit in units
+        task(process, unit, logger.level) for unit in units
     )
 
 
-def _in_worker(unit: Unit, out: Path, options: Options, level: int) -> list[Row]:
+def _in_worker(process: Process, unit: Unit, level: int) -> list[Row]:
     import matplotlib
 
     matplotlib.use("agg")
     with mne.use_log_level(level):
-        return process(unit, out, options)
+        return process(unit)
 
 
-def _on_cluster(
-    units: Sequence[Unit], out: Path, options: Options, address: str
-) -> Iterator[list[Row]]:
+def _on_cluster(units: Sequence[Unit], process: Process, address: str) -> Iterator[list[Row]]:
     try:
         from distributed import Client
     except ImportError as error:
@@ -73,7 +72,7 @@ def _on_cluster(
     from joblib import parallel_config
 
     with Client(address), parallel_config("dask"):
-        yield from _parallel(units, out, options)
+        yield from _parallel(units, process)
 
 
 def _n_workers(units: Sequence[Unit], n_jobs: int) -> int:
@@ -159,7 +158,7 @@ class Progress:
         """Count finished rows."""
         for row in rows:
             self._done += 1
-            self.counts["failed" if row["status"] == "failed" else "ok"] += 1
+            self.counts["failed" if row["status"] == "failed" else "done"] += 1
             line = f"{row['recording']}: {row['status']}, {row['message']}"
             if self._bar is None:
                 logger.info(f"[{self._done}/{self._total}] {line}")
@@ -167,7 +166,7 @@ class Progress:
                 if row["status"] == "failed":
                     self._bar.write(line, file=sys.stderr)
                 self._bar.update()
-                self._bar.set_postfix(ok=self.counts["ok"], failed=self.counts["failed"])
+                self._bar.set_postfix(done=self.counts["done"], failed=self.counts["failed"])
 
     def close(self) -> None:
         """Close the progress bar."""

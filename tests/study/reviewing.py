@@ -16,8 +16,8 @@ def simulated(seed, n_blinks=8, **options):
 
 
 def everything(folder):
-    """Return all files but the lock, which is empty."""
-    paths = (path for path in sorted(folder.rglob("*")) if path.name != "review.lock")
+    """Return all files but the locks, which are empty."""
+    paths = (path for path in sorted(folder.rglob("*")) if path.parent.name != "locks")
     return {path: path.read_bytes() for path in paths if path.is_file()}
 
 

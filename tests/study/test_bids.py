@@ -39,7 +39,7 @@ def root(tmp_path_factory):
 def derivatives(root):
     """The runs of the first subject, cleaned with one ICA."""
     study = clean_study(bids_root=root, subject="sub-01", concatenate_runs=True, verbose="error")
-    assert [row["status"] for row in study.rows] == ["ok", "ok"]
+    assert [row["status"] for row in study.rows] == ["cleaned", "cleaned"]
     return study.out
 
 

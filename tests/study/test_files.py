@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -112,12 +113,74 @@ def test_odd_names_and_links(recording, tmp_path, written):
     written.clear()
     study = clean_study(sorted(folder.iterdir()), out, stages=STAGES[:3])
     labels = [name.removesuffix("_raw.fif") for name in (*ODD_NAMES, "link_raw.fif")]
-    assert statuses(study) == dict.fromkeys(labels, "ok")
+    assert statuses(study) == dict.fromkeys(labels, "cleaned")
     assert outside(written, out) == []
     assert tree(folder) == before
     for label in labels:
         saved = mne.io.read_raw_fif(out / f"{label}_proc-clean_raw.fif")
         assert saved.n_times == 20 * 128
+
+
+def test_longest_names(recording, tmp_path):
+    names = [f"{'a' * 246}{k}_raw.fif" for k in range(2)] + ["é" * 123 + "_raw.fif"]
+    for name in names:
+        shutil.copyfile(recording, tmp_path / name)
+    study = clean_study(sorted(tmp_path.glob("*_raw.fif")), tmp_path / "out")
+    assert set(statuses(study).values()) == {"cleaned"}
+    assert len(statuses(study)) == 3
+
+
+def test_names_do_not_change_when_others_appear(recording, tmp_path):
+    paths = [tmp_path / folder / "dup_raw.fif" for folder in "ab"]
+    for path in paths:
+        path.parent.mkdir()
+        shutil.copyfile(recording, path)
+    out = tmp_path / "out"
+    assert set(statuses(clean_study(paths[:1], out, stages=["fit"]))) == {"dup"}
+    assert set(statuses(clean_study(paths[::-1], out, stages=["fit"]))) == {
+        "dup",
+        f"{'_'.join(paths[1].parent.parts[-1:])}_dup",
+    }
+    assert len((out / "summary.tsv").read_text().splitlines()) == 3
+    # A recording that was moved is the same.
+    (tmp_path / "c").mkdir()
+    moved = paths[0].rename(tmp_path / "c" / "dup_raw.fif")
+    assert set(statuses(clean_study([moved], out, stages=["fit"]))) == {"dup"}
+
+
+def test_names_that_differ_in_their_suffix_only(recording, tmp_path):
+    for name in ("x_raw.fif", "x_eeg.fif"):
+        shutil.copyfile(recording, tmp_path / name)
+    study = clean_study(sorted(tmp_path.glob("*.fif")), tmp_path / "out", stages=["fit"])
+    assert statuses(study) == {"x_raw_fif": "none", "x_eeg_fif": "none"}
+
+
+def test_channel_names_that_cannot_be_saved(recording, tmp_path, monkeypatch):
+    raw = small()
+    raw.rename_channels({raw.ch_names[0]: "Fp1é"})
+    monkeypatch.setattr(mne.io, "read_raw", lambda path: raw.copy())
+    (row,) = clean_study([recording], tmp_path).rows
+    assert row["status"] == "failed"
+    assert "must be ASCII to be saved as FIF, not Fp1é; rename" in row["message"]
+
+
+def test_content_replaced_with_equal_size_and_time(recording, out, tmp_path):
+    """Only the time of the last change, which programs cannot set, tells."""
+    copy = tmp_path / recording.name
+    shutil.copyfile(recording, copy)
+    notes = files.Notes(out, "one")
+    before, stat = notes.hash_of(copy), copy.stat()
+    content = bytearray(copy.read_bytes())
+    content[-100] ^= 1
+    copy.write_bytes(content)
+    os.utime(copy, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert notes.hash_of(copy) != before
+
+
+def test_two_runs_at_once(recording, tmp_path):
+    command = [sys.executable, "-m", "mne_otica", "run", str(recording), "-o", str(tmp_path)]
+    runs = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(3)]
+    assert [run.wait() for run in runs] == [0, 0, 0]
 
 
 def test_files_that_are_not_what_they_should_be(recording, tmp_path):
@@ -174,7 +237,7 @@ def test_parts_of_long_recordings(recording, tmp_path, monkeypatch):
     monkeypatch.setattr(mne.io.BaseRaw, "save", save_in_parts)
     out = tmp_path / "out"
     (row,) = clean_study([tmp_path / "long_raw.fif"], out, stages=STAGES[:3]).rows
-    assert row["status"] == "ok"
+    assert row["status"] == "cleaned"
     parts = sorted(path.name for path in out.glob("*raw.fif"))
     assert parts[:2] == ["long_proc-clean_split-01_raw.fif", "long_proc-clean_split-02_raw.fif"]
     assert mne.io.read_raw_fif(out / parts[0]).n_times == raw.n_times
@@ -250,7 +313,7 @@ def test_sidecars_with_wrong_values_are_made_anew(recording, out, junk):
     for path in (out / files.WORK).rglob("*.json"):
         content = json.loads(path.read_text())
         path.write_text(json.dumps(dict.fromkeys(content, junk)))
-    assert statuses(clean_study([recording], out, stages=STAGES[:3])) == {"one": "ok"}
+    assert statuses(clean_study([recording], out, stages=STAGES[:3])) == {"one": "cleaned"}
     found = tree(out)
     assert {name: found[name] for name in expected if name.suffix == ".fif"} == {
         name: expected[name] for name in expected if name.suffix == ".fif"
@@ -264,7 +327,7 @@ def test_what_is_not_a_sidecar_is_none(recording, out, text):
     for path in out.rglob("*.json"):
         if path.name != "dataset_description.json":
             path.write_text(text)
-    assert statuses(clean_study([recording], out, stages=["fit"])) == {"one": "ok"}
+    assert statuses(clean_study([recording], out, stages=["fit"])) == {"one": "none"}
     (out / "dataset_description.json").write_text(text)
     with pytest.raises(ValueError, match="holds another data set"):
         clean_study([recording], out)

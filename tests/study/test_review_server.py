@@ -4,6 +4,7 @@ import http.client
 import json
 import shutil
 import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -256,3 +257,57 @@ def test_rows_that_lead_elsewhere_are_not_followed(reviewed, tmp_path):
     content["row"]["recording"] = "../elsewhere"
     (rows / "odd.json").write_text(json.dumps(content))
     assert [item.label for item in Review(out, "Ann").items if ".." in item.label] == []
+
+
+def test_report_that_is_a_link_is_not_followed(review, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    report = review.out / "one_proc-clean_report.html"
+    report.unlink()
+    report.symlink_to(secret)
+    with serving(review) as server:
+        status, _, body = send(server, f"report?recording={number(review, 'one')}")
+    assert status == 404
+    assert b"secret" not in body
+
+
+def test_marks_in_another_encoding(review):
+    (review.out / "review.tsv").write_bytes("recording\tnote\none\tgrün\n".encode("latin-1"))
+    with serving(review) as server:
+        status, _, body = send(server, "api/study")
+    assert status == 200
+    assert "grün" in [one["note"] for one in json.loads(body)["recordings"]]
+
+
+def test_every_start_that_the_server_names_is_accepted(server):
+    index = number(server.review, "one")
+    status, _, body = send(server, f"api/effect?recording={index}&component=0&start=0.22265625")
+    assert status == 200
+    assert json.loads(body)["start"] == pytest.approx(0.22)
+
+
+def test_slow_and_many_connections_are_closed(review, monkeypatch):
+    monkeypatch.setattr("mne_otica.study.server._IDLE", 1)
+    monkeypatch.setattr("mne_otica.study.server._MOST_CONNECTIONS", 4)
+    with serving(review) as server:
+        address = "127.0.0.1", server.server_port
+        slow = [socket.create_connection(address, timeout=5) for _ in range(6)]
+        for connection in slow[4:]:
+            assert connection.recv(1) == b"", "one too many"
+        assert len(server.deadlines) == 4
+        closed, started = False, time.monotonic()
+        while not closed and time.monotonic() - started < 5:
+            try:
+                slow[0].sendall(b"G")  # never idle for long
+                slow[0].settimeout(0.2)
+                closed = slow[0].recv(1) == b""
+            except TimeoutError:
+                pass
+            except OSError:
+                closed = True
+        assert closed
+        for connection in slow:
+            connection.close()
+        while server.deadlines and time.monotonic() - started < 10:
+            time.sleep(0.05)
+        assert send(server, "api/study")[0] == 200

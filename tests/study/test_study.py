@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -119,8 +118,8 @@ def test_one_bad_recording_stops_no_other(finished):
     rows = summary(out)
     assert status == 1
     assert {name: row["status"] for name, row in rows.items()} == {
-        "blinks": "ok",
-        "still": "no-blink",
+        "blinks": "cleaned",
+        "still": "none",
         "misc": "failed",
         "cut": "failed",
         "empty": "failed",
@@ -144,7 +143,7 @@ def test_a_study_gives_what_clean_raw_gives(finished, good):
         assert saved.annotations == raw.annotations
         row = summary(finished[0])[name]
         assert row["message"] == cleaned.verdict
-        assert row["blinks"] == str(len(cleaned.events))
+        assert row["events"] == str(len(cleaned.events))
         assert row["duration"] == "30"
         assert row["converged"] == "true"
 
@@ -157,7 +156,7 @@ def test_table_of_components_is_that_of_the_pipeline(finished):
         *("component", "type", "description", "status", "status_description"),
         *("annotate_method", "annotate_author", "ic_type"),
     ]
-    assert list(rows[0])[8:14] == [*kinds(), "score"]
+    assert list(rows[0])[8:] == [*kinds(), "stability", "refits"]
     assert {row["ic_type"] for row in rows if row["status"] == "bad"} == {"eye blink"}
     ica = mne.preprocessing.read_ica(finished[0] / "blinks_proc-ica_ica.fif")
     assert [int(row["component"]) for row in rows] == list(range(ica.n_components_))
@@ -176,7 +175,7 @@ def test_each_kind_has_its_columns(blinks, finished, tmp_path):
         one = cleaned.kinds[kind]
         assert row[f"{kind}_found"] == one.answer
         assert row[f"{kind}_removed"] == (" ".join(f"ICA{k:03d}" for k in one.components) or "none")
-        for column, value in (("benefit", one.gone), ("harm", one.cost)):
+        for column, value in (("benefit", one.gone), ("harm", one.harm and one.harm.taken_out)):
             told = row[f"{kind}_{column}"]
             assert told == "n/a" if value is None else abs(float(told) - value) < 1e-5
     assert row["blink_benefit"] == row["benefit"]
@@ -274,11 +273,13 @@ def test_what_changed_is_done_again(out, blinks, change, stages):
         assert contents(out) == {name: content for name, (content, _) in before.items()}
 
 
-def test_changed_recording_is_done_again(out, blinks, tmp_path):
-    changed = tmp_path / blinks.name
-    simulated(seed=2).save(changed)
+def test_changed_recording_is_done_again(good, blinks, tmp_path):
+    own = [Path(shutil.copy(path, tmp_path)) for path in good]
+    out = tmp_path / "own"
+    clean_study(own, out)
     before = state(out)
-    clean_study([changed], out)
+    simulated(seed=2).save(tmp_path / blinks.name, overwrite=True)
+    clean_study(own, out)
     assert redone(before, state(out)) == list(STAGE_FILES)
     assert redone(before, state(out), "still") == []
 
@@ -347,7 +348,7 @@ def test_edits_win_and_are_never_lost(out, blinks):
     assert redone(before, after)[-2:] == ["apply", "evaluate"]
     assert table.read_bytes() == edited
     row = study.rows[0]
-    assert (row["removed"], row["status"]) == ("ICA003", "ok")
+    assert (row["removed"], row["status"]) == ("ICA003", "cleaned")
     assert "by hand" in row["message"]
     # The table is what every file says afterwards.
     ica = mne.preprocessing.read_ica(out / "blinks_proc-ica_ica.fif")
@@ -414,7 +415,7 @@ def test_sidecars_of_others_lead_nowhere(out, blinks, tmp_path):
     """Names in them are not followed, and what makes no sense is done again."""
     secret = tmp_path / "secret"
     secret.write_text("x")
-    path = out / "blinks_proc-clean_blinks.json"
+    path = out / "blinks_proc-clean_artifacts.json"
     content = json.loads(path.read_text())
     content["Outputs"] = {"../secret": files.Notes(out, "x").hash_of(secret)}
     content["Results"]["report"] = "../../secret"
@@ -464,19 +465,57 @@ def test_all_files_or_none(tmp_path):
     assert not list((tmp_path / files.WORK / "tmp").iterdir())
 
 
+HOLD = """
+import sys
+from pathlib import Path
+from mne_otica.study import storage
+with storage.staged(Path(sys.argv[1]), Path(sys.argv[1])) as scratch:
+    (scratch / "part").touch()
+    print(scratch, flush=True)
+    sys.stdin.read()
+"""
+
+
 def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_are_not(tmp_path):
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
     tmp = tmp_path / files.WORK / "tmp"
-    host = socket.gethostname()
-    names = [f"{host}-{ended.pid}-a", f"{host}-{os.getpid()}-b", "elsewhere-1-c", "notes"]
-    for name in names:
+    for name in ("host-1-a", "host-abc-def", "notes"):  # of others
         (tmp / name).mkdir(parents=True)
+    command = [sys.executable, "-c", HOLD, str(tmp_path)]
+    pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with subprocess.Popen(command, **pipes) as process:
+        scratch = Path(process.stdout.readline().strip())
+        files.discard_leftovers(tmp_path)
+        assert (scratch / "part").exists()
+        process.kill()
+        process.wait()
+    assert scratch.exists()
     files.discard_leftovers(tmp_path)
-    assert sorted(path.name for path in tmp.iterdir()) == sorted(names[1:])
-    os.utime(tmp / "elsewhere-1-c", (0, 0))
+    assert sorted(path.name for path in tmp.iterdir()) == ["host-1-a", "host-abc-def", "notes"]
+
+
+@pytest.mark.parametrize("link", [files.WORK, f"{files.WORK}/tmp"])
+def test_scratch_is_not_made_or_removed_through_links(blinks, tmp_path, link):
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    (elsewhere / "tmp" / "a-b-c").mkdir(parents=True)
+    (elsewhere / "0123.lock").touch()
+    (elsewhere / "0123").mkdir()
+    (out / link).parent.mkdir(parents=True, exist_ok=True)
+    (out / link).symlink_to(elsewhere)
+    before = sorted(elsewhere.rglob("*"))
+    with pytest.raises(OSError, match="is a symbolic link"):
+        clean_study([blinks], out)
+    assert sorted(elsewhere.rglob("*")) == before
+
+
+def test_link_in_place_of_a_scratch_folder_is_not_followed(tmp_path):
+    tmp, mine = tmp_path / files.WORK / "tmp", tmp_path / "mine"
+    tmp.mkdir(parents=True)
+    mine.mkdir()
+    (mine / "file").touch()
+    (tmp / "0123.lock").touch()
+    (tmp / "0123").symlink_to(mine)
     files.discard_leftovers(tmp_path)
-    assert sorted(path.name for path in tmp.iterdir()) == sorted([names[1], names[3]])
+    assert (mine / "file").exists()
 
 
 # %% Usage
