@@ -28,7 +28,7 @@ def lines() -> Iterator[str]:
     for n_channels in CHANNELS:
         recordings = (simulate_raw(n_channels, DURATION, random_state=k) for k in range(N_SEEDS))
         results = [clean_raw(one.raw) for one in recordings]
-        harms = [100 * one.harm.taken_out for one in results if one.status == "ok"]
+        harms = [100 * one.harm.taken_out for one in results if one.status == "cleaned"]
         rows.append(
             [
                 str(n_channels),

@@ -48,7 +48,7 @@ def quoted(name, phrase):
 def test_first_clean_recording(tutorial):
     found = tutorial("10_first_clean_recording")
     raw, result = found["raw"], found["result"]
-    assert result.status == "ok"
+    assert result.status == "cleaned"
     assert len(mne_otica.find_blink_events(raw)) == 4
     assert len(result.ica.exclude) == 1
     assert result.benefit.average == quoted("10_first_clean_recording", "93 % are gone")
@@ -73,7 +73,7 @@ def test_what_ica_did(tutorial):
     assert found["correlation"] > 0.99
     assert len(found["events"]) == 15
     assert found["errors"].max() < 0.03
-    assert found["result"].status == "no-blink"
+    assert found["result"].status == "none"
 
 
 def test_judging_the_cleaning(tutorial):
@@ -123,7 +123,7 @@ def test_a_study(tutorial):
     found = tutorial("50_a_study")
     table, good, edited = found["table"], found["good"], found["edited"].set_index("recording")
     assert found["status"] == 1
-    assert table["status"].value_counts().to_dict() == {"ok": 2, "no-blink": 1, "failed": 1}
+    assert table["status"].value_counts().to_dict() == {"cleaned": 2, "none": 1, "failed": 1}
     assert (good["benefit"] > 0.9).all()
     assert (good["harm"] < 0.02).all()
     assert edited.loc["sub-01", "removed"] == "ICA000 ICA003"
@@ -135,7 +135,7 @@ def test_a_study(tutorial):
 def test_from_bids_to_averages(tutorial):
     found = tutorial("55_from_bids_to_averages")
     rows, errors = found["study"].rows, found["errors"]
-    assert [row["status"] for row in rows] == ["ok"] * 4
+    assert [row["status"] for row in rows] == ["cleaned"] * 4
     assert all(row["benefit"] > 0.9 and row["harm"] < 0.05 for row in rows)
     assert errors["with blinks", "Fz"] == quoted("55_from_bids_to_averages", "by 19 µV at Fz")
     assert errors["cleaned", "Fz"] < 1

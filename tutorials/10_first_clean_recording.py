@@ -118,5 +118,5 @@ with tempfile.TemporaryDirectory() as folder:
 #     result = mne_otica.clean_raw(raw)
 #     result.save("cleaned")
 #
-# If ``result.status`` is ``"no-blink"`` or ``"unsure"``, nothing was removed, and
+# If ``result.status`` is ``"none"`` or ``"unsure"``, nothing was removed, and
 # ``result.verdict`` says why. :ref:`tut-components` shows how that decision is made.

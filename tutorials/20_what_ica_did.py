@@ -116,7 +116,7 @@ print(f"{len(events)} blinks, at most {1000 * errors.max():.0f} ms from the true
 # No blinks, or not sure
 # ----------------------
 # Without blinks, the recording still has a component of high kurtosis. The answer is then
-# ``"no-blink"``, and nothing is removed.
+# ``"none"``, and nothing is removed.
 
 quiet = mne_otica.simulation.simulate_raw(32, duration=60, pops=3, n_blinks=0, random_state=1)
 result = mne_otica.clean_raw(quiet.raw)

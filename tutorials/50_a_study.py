@@ -85,7 +85,7 @@ table[columns].round(3)
 # Two are ``ok``, one has no blinks and one failed. In the two, more than 90 % of the average blink
 # was removed, and less than 2 % of the signal was taken out away from blinks.
 
-good = table[table["status"] == "ok"]
+good = table[table["status"] == "cleaned"]
 
 fig, ax = plt.subplots(figsize=(7, 2.2), layout="constrained")
 at = np.arange(len(good))

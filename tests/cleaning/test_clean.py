@@ -40,7 +40,7 @@ def band(raw):
 
 def test_blinks_go_and_the_rest_stays(blinking):
     sim, cleaned = blinking
-    assert cleaned.status == "ok"
+    assert cleaned.status == "cleaned"
     assert len(cleaned.ica.exclude) == 1
     assert cleaned.verdict.startswith("removed")
     assert cleaned.benefit.average > 0.8
@@ -104,13 +104,13 @@ def test_everything_but_the_eeg_survives(n_blinks):
     untouched = ["ECG", "STI", "C3"]
     assert_array_equal(cleaned.raw.get_data(untouched), raw.get_data(untouched))
     changed = np.ptp(cleaned.raw.get_data("eeg") - raw.get_data("eeg")) > 0
-    assert changed == (cleaned.status == "ok") == bool(n_blinks)
+    assert changed == (cleaned.status == "cleaned") == bool(n_blinks)
     assert cleaned.settings["seconds_fitted"] == pytest.approx(37, abs=0.1)
 
 
 def test_nothing_is_removed_where_nobody_blinks(still):
     sim, cleaned = still
-    assert cleaned.status == "no-blink"
+    assert cleaned.status == "none"
     assert cleaned.verdict == "no blink found, nothing removed"
     assert cleaned.ica.exclude == []
     assert (cleaned.benefit, cleaned.harm) == (None, None)
@@ -155,7 +155,7 @@ def test_short_data_get_fewer_components():
 def test_rank_deficient_data():
     raw = simulated().raw.set_eeg_reference("average")
     cleaned = clean_raw(raw)
-    assert cleaned.status == "ok"
+    assert cleaned.status == "cleaned"
     assert (cleaned.harm.rank_before, cleaned.harm.rank_after) == (15, 15)
 
 
@@ -164,7 +164,7 @@ def test_nan_spans_stay_as_they_are(blinking):
     raw = sim.raw.copy()
     raw._data[3, 1000:1100] = np.nan
     cleaned = clean_raw(raw)
-    assert cleaned.status == "ok"
+    assert cleaned.status == "cleaned"
     span = slice(1000, 1100)
     assert_array_equal(cleaned.raw.get_data()[:, span], raw.get_data()[:, span])
     assert np.isnan(cleaned.raw.get_data()).sum() == 100
@@ -176,7 +176,7 @@ def test_flat_channel(blinking):
     raw = blinking[0].raw.copy()
     raw._data[10] = 0
     cleaned = clean_raw(raw)
-    assert cleaned.status == "ok"
+    assert cleaned.status == "cleaned"
     assert_allclose(cleaned.raw.get_data()[10], 0, atol=1e-12)
 
 
@@ -215,7 +215,7 @@ def test_four_or_five_channels(blinking, n_channels):
     names = ["Fp1", "Fp2", "C3", "O1", "P8"][:n_channels]
     raw = blinking[0].raw.copy().pick(names)
     cleaned = clean_raw(raw)
-    assert cleaned.status == "ok"
+    assert cleaned.status == "cleaned"
     assert cleaned.benefit.overall > 0.3
     assert cleaned.raw.ch_names == names
 
@@ -227,7 +227,7 @@ def test_without_a_channel_near_the_eyes_nothing_breaks(blinking):
     assert cleaned.scores.geometry == "positions"
     assert all(np.isnan(row.frontality) for row in cleaned.scores.rows)
     changed = np.ptp(cleaned.raw.get_data() - before) > 0
-    assert changed == (cleaned.status == "ok")
+    assert changed == (cleaned.status == "cleaned")
     assert_array_equal(raw.get_data(), before)
 
 
@@ -235,7 +235,7 @@ def test_without_a_channel_near_the_eyes_nothing_breaks(blinking):
 def test_few_channels_are_enough_and_the_price_is_told(blinking, names):
     raw = blinking[0].raw.copy().pick(names)
     whole, cleaned = (clean_raw(raw, removal=removal) for removal in ("component", "events"))
-    assert whole.status == cleaned.status == "ok"
+    assert whole.status == cleaned.status == "cleaned"
     assert whole.harm.over_cleaned
     assert "more than blinks explain" in whole.verdict
     assert cleaned.harm.taken_out < whole.harm.taken_out / 3
@@ -251,7 +251,7 @@ def test_short_and_odd_data_warn_or_are_refused(blinking):
     ):
         clean_raw(raw.copy().crop(0, 1))
     with pytest.warns(RuntimeWarning, match="microvolts"):
-        assert clean_raw(mne.io.RawArray(1e6 * raw.get_data(), raw.info)).status == "ok"
+        assert clean_raw(mne.io.RawArray(1e6 * raw.get_data(), raw.info)).status == "cleaned"
     with pytest.raises(ValueError, match="All eeg channels are constant"):
         clean_raw(mne.io.RawArray(0 * raw.get_data(), raw.info))
     bad = mne.Annotations([0.0], [40.0], ["BAD_all"])
@@ -341,7 +341,7 @@ def test_eeglab_recording_beside_picard(shared_data):
 @pytest.mark.parametrize("name", ["muse4", "openbci8"])
 def test_few_channels(shared_data, name):
     cleaned = clean_raw(mne.io.read_raw_fif(shared_data / f"{name}_raw.fif"))
-    assert cleaned.status == "ok"
+    assert cleaned.status == "cleaned"
     assert cleaned.benefit.overall > 0.5
 
 
@@ -362,7 +362,7 @@ def test_epochs_are_cleaned_with_and_without_their_recording(cut, with_raw):
     sim, epochs, truth = cut
     before = epochs.copy()
     cleaned = clean_epochs(epochs, sim.raw if with_raw else None)
-    assert cleaned.status == "ok"
+    assert cleaned.status == "cleaned"
     assert (cleaned.raw is not None) == with_raw
     assert_array_equal(epochs.get_data(), before.get_data())
     dirty, clean, true = (one.get_data() for one in (epochs, cleaned.epochs, truth))
@@ -378,7 +378,7 @@ def test_epochs_without_blinks_stay_as_they_are():
     sim = simulate_raw(16, 60, 128.0, n_blinks=0, random_state=7)
     epochs = mne.make_fixed_length_epochs(sim.raw, 2.0, preload=True)
     cleaned = clean_epochs(epochs)
-    assert cleaned.status == "no-blink"
+    assert cleaned.status == "none"
     assert_array_equal(cleaned.epochs.get_data(), epochs.get_data())
 
 

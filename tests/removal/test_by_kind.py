@@ -269,7 +269,7 @@ def test_each_kind_goes_and_the_recording_is_nearer_to_the_truth(troubled, clean
     assert list(one.kinds) == [kind]
     result = one.kinds[kind]
     assert result.answer == "yes"
-    assert one.status == "ok"
+    assert one.status == "cleaned"
     assert result.components == one.ica.exclude == whole.ica.exclude
     assert error(troubled, kind, one.raw) < error(troubled, kind, troubled.raw)
     assert 0 < result.gone <= 1

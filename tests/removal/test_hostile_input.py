@@ -116,7 +116,7 @@ def test_an_ica_of_meg_is_refused():
 def test_next_to_no_data_is_no_reason_to_remove_anything(raw, few):
     raw = few(raw.copy())
     cleaned = clean_raw(raw, artifacts="all")
-    assert cleaned.status in ("unsure", "no-blink")
+    assert cleaned.status in ("unsure", "none")
     assert set(one.answer for one in cleaned.kinds.values()) <= {"no", "unsure"}
     assert_array_equal(cleaned.raw.get_data(), raw.get_data())
 
