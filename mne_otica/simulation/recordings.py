@@ -140,7 +140,7 @@ def simulate_raw(
     line_freq: float | None = 50.0,
     extra: Mapping[str, float] | None = None,
     reference: str | Sequence[str] = "mastoids",
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
     verbose: bool | str | int | None = None,
 ) -> SimulatedRecording:
     """Simulate an EEG recording with blinks and other artifacts.

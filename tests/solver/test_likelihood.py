@@ -137,7 +137,7 @@ def test_peaks_are_told_from_rounded_modes():
     kept = []
     for draw in (rng.laplace, rng.logistic):
         objective = Objective(zscore(draw(size=(20, 40_000)), axis=1).astype(np.float32))
-        counts, guess = objective.counts(np.eye(20)), np.ones(20)
+        counts = objective.counts(np.eye(20))
         kept.append(choose_smoothness(objective, counts).steps)
     peaked, rounded = kept
     # Without a corner, a coefficient exceeds two standard errors in one of forty cases.
@@ -220,7 +220,7 @@ def test_beginning_on_a_part_of_the_samples_changes_nothing(monkeypatch):
     """The estimate on all samples does not depend on the subsamples before."""
     X = simulation.mixture("continuous", 5, 100_000, seed=0).X
     _, W, _ = otica(X)
-    monkeypatch.setattr(algorithm, "LARGER", 1000)
+    monkeypatch.setattr(algorithm, "LARGER_FROM", np.inf)
     _, direct, _ = otica(X)
     assert np.abs(W - direct).max() < 3e-3  # the tolerance; less than the standard error
 
