@@ -105,7 +105,7 @@ def rms_reduction(
     reject_by_annotation : bool
         Whether to leave out windows that hold spans annotated as bad.
     random_state : int | instance of RandomState | instance of Generator | None
-        The seed of the intervals; None is a fixed seed.
+        The seed of the intervals; None draws a random one.
     %(verbose)s
 
     Returns

@@ -194,7 +194,6 @@ def simulate_raw(
         The reference. Channel names must be among the simulated channels. A single reference
         channel becomes flat, as in a recording.
     %(random_state)s
-        None is a fixed seed here: the same call gives the same recording.
     %(verbose)s
 
     Returns

@@ -11,7 +11,7 @@ from mne_otica.solver import algorithm
 from mne_otica.solver import likelihood as _likelihood
 from mne_otica.solver._linalg import unit_rows
 from mne_otica.solver.contrast import Objective, bin_centres, bin_counts, bin_index
-from mne_otica.solver.scores import PENALTIES, Smoothness, choose_smoothness, fit_scores
+from mne_otica.solver.score_functions import PENALTIES, Smoothness, choose_smoothness, fit_scores
 
 
 def score(samples):
