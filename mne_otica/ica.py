@@ -89,7 +89,7 @@ class _Hooks:
         if self.method != METHOD:
             return _STOCK["_fit"](self, data, fit_type)
         rng = getattr(self, "rng", None) if self.random_state is None else self.random_state
-        rng = as_generator(rng)
+        rng = as_generator(0 if rng is None else rng)  # the same call gives the same answer
         try:
             with limit_blas_threads():
                 _fit_otica(self, data, fit_type, rng)

@@ -85,7 +85,7 @@ def rms_reduction(
     picks: str | Sequence[str | int] | None = None,
     normalize: str | None = None,
     reject_by_annotation: bool = True,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
     verbose: bool | str | int | None = None,
 ) -> RMSReduction:
     """Measure how much of the signal around blinks was removed.
@@ -105,7 +105,7 @@ def rms_reduction(
     reject_by_annotation : bool
         Whether to leave out windows that hold spans annotated as bad.
     random_state : int | instance of RandomState | instance of Generator | None
-        The seed of the intervals; None is a fixed seed.
+        The seed of the intervals; None draws a random one.
     %(verbose)s
 
     Returns
@@ -138,7 +138,7 @@ def benefit_of(
 
     ``signs`` are 1 or -1 for each event, so that steps of opposite sign do not cancel.
     """
-    rng = as_generator(None) if rng is None else rng
+    rng = as_generator(0) if rng is None else rng
     bounds = window_bounds(*limits, pair.sfreq)
     samples = event_samples(events, pair.first_samp, pair.n_times)
     if not len(samples):

@@ -140,7 +140,7 @@ def simulate_raw(
     line_freq: float | None = 50.0,
     extra: Mapping[str, float] | None = None,
     reference: str | Sequence[str] = "mastoids",
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
     verbose: bool | str | int | None = None,
 ) -> SimulatedRecording:
     """Simulate an EEG recording with blinks and other artifacts.
@@ -194,7 +194,6 @@ def simulate_raw(
         The reference. Channel names must be among the simulated channels. A single reference
         channel becomes flat, as in a recording.
     %(random_state)s
-        None is a fixed seed here: the same call gives the same recording.
     %(verbose)s
 
     Returns

@@ -21,6 +21,7 @@ in fixed bins and maps all samples of a bin to the mean of its targets, in O(N).
 """
 
 import threading
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -41,7 +42,7 @@ N_BINS = 2048  # lowers C by less than 1e-4, see tests/solver/test_contrast.py
 N_SLOPE_BINS = 64
 # Samples are handled in an even number of chunks, for two cores. Chunks do not depend on the number
 # of threads, so neither do the sums over them.
-CHUNK_SIZE = 2**21  # numbers in a chunk: fits into the cache of a core
+CHUNK_SIZE = 2**21  # numbers in a chunk: bounds the memory of temporary arrays
 MIN_CHUNK = 8192  # samples: fewer would not be worth the bins that are filled
 MIN_THREADED = 2**16  # numbers: below, starting threads costs more than it saves
 
@@ -209,6 +210,18 @@ class Evaluation(NamedTuple):
         """Return the second derivative along rotations of these planes, at independence."""
         excess = self.slope - self.correlation
         return excess[planes[0]] + excess[planes[1]]
+
+
+@dataclass
+class Solution:
+    """The final unmixing matrix of an algorithm."""
+
+    W: NDArray[np.float64]  # acts on the whitened data, rows of unit length
+    correlation: NDArray[np.float64]  # C of each component
+    n_iter: int
+    n_evaluations: int  # passes over the data or a subsample
+    step: float  # largest rotation angle of the last iteration, in radians
+    converged: bool
 
 
 class _Chunk(NamedTuple):

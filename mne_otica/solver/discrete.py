@@ -43,7 +43,7 @@ from mne_otica.solver.contrast import (
     target_correlation,
     transport_map,
 )
-from mne_otica.solver.scores import MERGE, merged_counts, on_lattice
+from mne_otica.solver.score_functions import MERGE, merged_counts, on_lattice
 
 WORTHWHILE = 2e-3  # drop of the objective: more than chance, a tenth of that of a lattice found
 N_SAMPLES = 10_000  # of a subsample, to search in
@@ -55,7 +55,7 @@ N_WEAKEST = 6  # components of which all pairs are tried
 # searched, MAX_BLOCK at a time, as the cumulant tensor holds MAX_BLOCK**4 numbers.
 LOOKS_GAUSSIAN, MAX_BLOCK = 5e-3, 20
 # Random starts without success before the search ends. The probability of success halves with each
-# component beyond EASY_BLOCK (benchmarks.unseen, discrete sources).
+# component beyond EASY_BLOCK.
 MIN_ROUNDS, MAX_ROUNDS, EASY_BLOCK = 12, 48, 12
 N_CUMULANT_STEPS = 400
 INERTIA = 0.5  # damping of the steps on the cumulants, about twice the small ones

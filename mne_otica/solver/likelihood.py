@@ -3,8 +3,8 @@
 Near independence every method solves estimating equations of one form: the mean of ψ_i(y_i) y_j
 is zero for all pairs. With the transport maps as ψ this is the optimum of the contrast. Other ψ
 have the same solution, but another variance in finite samples. The variance is smallest for the
-score functions of the components, see `scores`. Among rotations, the angle of two components then
-has the variance 1 / (N (e_i + e_j)), where 1 + e = E[ψ²].
+score functions of the components, see `score_functions`. Among rotations, the angle of two
+components then has the variance 1 / (N (e_i + e_j)), where 1 + e = E[ψ²].
 
 Whitening with the sample covariance inherits its error, which no rotation can remove. Optimising
 over all invertible matrices avoids it. For components with the densities f_i, the mean negative
@@ -41,10 +41,10 @@ from scipy.ndimage import gaussian_filter1d
 from mne_otica.solver._linalg import rotation, unit_rows
 from mne_otica.solver.contrast import Objective
 from mne_otica.solver.discrete import find_edges, fit_edges, fit_lattices
-from mne_otica.solver.scores import Scores, choose_smoothness, fit_scores
+from mne_otica.solver.score_functions import Scores, choose_smoothness, fit_scores
 
-# Fits of the scores. Independent sources take two or three; in recordings each fit still lowers
-# the held-out dependence (benchmarks.solver --part halves).
+# Fits of the scores. Independent sources take two or three; in recordings, each fit still lowers
+# the dependence a little.
 MAX_ROTATIONS = 6
 MAX_FITS = 20
 # Fitting scales takes another pass over the data. So several steps are taken with the same scales,

@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mne_otica.solver._linalg import nearest_rotation
-from mne_otica.solver.algorithm import Solution
-from mne_otica.solver.contrast import target_correlation, transport_map
+from mne_otica.solver.contrast import Solution, target_correlation, transport_map
 
-# All settings are those of the paper.
 DITHER = 0.01  # standard deviation of noise that smooths the steps of discrete distributions
 BATCH_SIZE = 1024
 DEFLATION_RATE = 0.1

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 _ADDRESS = "127.0.0.1"
 _LARGEST_BODY = 64 * 1024  # bytes; a decision with a long note needs less than a tenth of that
 _DISCARDED = 32 * 1024**2  # bytes to read of a body that is too large, so that the reply arrives
-_TOKEN_BYTES = 32
 _IDLE = 60  # s that a connection may be idle, or take to send a request
 _MOST_CONNECTIONS = 32  # a browser opens six
 _NUMBER = re.compile(r"\d{1,6}", re.ASCII)
@@ -86,7 +85,7 @@ class ReviewServer(ThreadingHTTPServer):
         self.review = review
         # When to close each connection; infinity while its request is answered.
         self.deadlines: dict[socket.socket, float] = {}
-        self.token = secrets.token_urlsafe(_TOKEN_BYTES)
+        self.token = secrets.token_urlsafe()
         self.pages = {
             name: (
                 package_files("mne_otica.study").joinpath("review_page", file).read_bytes(),

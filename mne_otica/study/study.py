@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mne.utils import logger, verbose
 
@@ -26,6 +26,9 @@ from mne_otica.study.state import STAGES, Options
 from mne_otica.study.summary import worst_first, write_summary
 from mne_otica.study.workers import Progress, run_units
 from mne_otica.utils.checks import _check_option, _validate_flag, _validate_number, _validate_type
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Study", "clean_study"]
 
@@ -51,6 +54,20 @@ class Study:
     def failed(self) -> list[str]:
         """The recordings that failed."""
         return [row["recording"] for row in self.rows if row["status"] == "failed"]
+
+    def summary(self) -> pd.DataFrame | list[dict[str, Any]]:
+        """Return the rows as a table.
+
+        Returns
+        -------
+        table : instance of pandas.DataFrame | list of dict
+            One row per recording, worst first. A list if pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            return self.rows
+        return pd.DataFrame(self.rows)
 
     def __repr__(self) -> str:
         return f"<Study | {len(self.rows)} recordings: {_counted(self.rows)}>"

@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 _BINS = 500  # of a drawn line, each with its minimum and maximum
 WINDOW = 10.0  # s of a channel that are shown before and after
 _HALF = 0.5  # s on either side of an event
-_SPECTRUM = 2.0  # s, for a resolution of 0.5 Hz
-_HIGHEST = 80.0  # Hz
-_MICRO = 1e6
 _REMEMBERED = 8  # choices of components in the cache
 
 
@@ -85,9 +82,9 @@ class Opened:
         course = self._unmixing[component] @ self.filtered.get_data()
         scale = max(course.std(), np.finfo(float).tiny)
         sfreq = self.filtered.info["sfreq"]
-        n_fft = min(len(course), int(_SPECTRUM * sfreq))
+        n_fft = min(len(course), int(2 * sfreq))  # a resolution of 0.5 Hz
         freqs, power = signal.welch(self._unfiltered(component) / scale, sfreq, nperseg=n_fft)
-        shown = (freqs >= 1) & (freqs <= _HIGHEST)
+        shown = (freqs >= 1) & (freqs <= 80)
         decibels = 10 * np.log10(np.maximum(power[shown], np.finfo(float).tiny))
         return {
             "course": thinned(course / scale),
@@ -114,7 +111,7 @@ class Opened:
         if channel is None:
             channel = int(np.argmax(np.abs(self.ica.get_components()[:, component])))
         name = self.filtered.ch_names[channel]
-        before, after = (_MICRO * one[0] for one in result.before_and_after([name]))
+        before, after = (1e6 * one[0] for one in result.before_and_after([name]))
         seen = _kind_of(result, component)
         events = np.zeros(0, np.int64) if seen is None else seen.events[:, 0]
         events = events - self.filtered.first_samp

@@ -213,8 +213,8 @@ def stability(
     inst: BaseRaw | BaseEpochs,
     *,
     n_fits: int = 50,
-    random_state: RandomState = None,
-    n_jobs: int | None = -1,
+    random_state: RandomState = 0,
+    n_jobs: int | None = 1,
     verbose: bool | str | int | None = None,
 ) -> Stability:
     """Refit an ICA on resampled data, and measure how reproducible each component is.
@@ -230,7 +230,7 @@ def stability(
         refits are made for the learning curve, and one fit and a fifth as many refits with
         fewer components.
     random_state : int | instance of RandomState | instance of Generator | None
-        The seed; None is a fixed seed. The same seed gives the same result with any ``n_jobs``.
+        The seed; None draws a random one. A seed gives the same result with any ``n_jobs``.
     n_jobs : int | None
         The number of refits to run in parallel; -1 uses all processor cores, None one. Refits run
         in processes if joblib is installed, otherwise in threads.

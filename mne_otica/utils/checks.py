@@ -36,17 +36,15 @@ def warn(message: str, category: type[Warning] = RuntimeWarning) -> None:
 
 
 def as_generator(random_state: RandomState) -> np.random.Generator:
-    """Return a Generator; None is a fixed seed, so that the same call gives the same answer."""
+    """Return a Generator; None draws a random seed."""
     _validate_type(
         random_state,
         ("int-like", np.random.RandomState, np.random.Generator, None),
         "random_state",
     )
-    if random_state is None:
-        random_state = 0
-    elif isinstance(random_state, np.random.RandomState):
+    if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(2**31)
-    elif not isinstance(random_state, np.random.Generator):
+    elif random_state is not None and not isinstance(random_state, np.random.Generator):
         _validate_number(random_state, "random_state", at_least=0)
     return np.random.default_rng(random_state)
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from mne_otica.cleaning.result import Cleaned, KindResult
 
-_MARGIN = 0.5  # seconds drawn before the first event
 _MOST_LINES = 30  # events drawn individually; more only hide each other
 _PARTS = {
     "component": dict(color="0.3", linestyle="-", linewidth=0.8),
@@ -219,4 +218,4 @@ def _fullest(result: Cleaned, duration: float) -> float:
     each = [part.events[:, 0] for part in at_events(result)]
     samples = np.concatenate(each) - raw.first_samp
     length = min(int(duration * sfreq), raw.n_times)
-    return fullest_window(samples, length, raw.n_times, int(_MARGIN * sfreq)) / sfreq
+    return fullest_window(samples, length, raw.n_times, int(HALF * sfreq)) / sfreq

@@ -9,7 +9,7 @@ from mne_otica.metrics import amari_index
 from mne_otica.solver import likelihood
 from mne_otica.solver.contrast import Objective, bin_counts, bin_index
 from mne_otica.solver.likelihood import N_SPANS, find_modulation
-from mne_otica.solver.scores import choose_smoothness, fit_scores
+from mne_otica.solver.score_functions import choose_smoothness, fit_scores
 
 N_SAMPLES = 20_011  # not a multiple of anything
 

@@ -133,6 +133,13 @@ def test_one_bad_recording_stops_no_other(finished):
     assert not [name for name in contents(out) if name.startswith(("cut", "empty", "text"))]
 
 
+def test_summary_is_a_table(blinks, out):
+    pd = pytest.importorskip("pandas")
+    table = clean_study([blinks], out).summary()
+    assert isinstance(table, pd.DataFrame)
+    assert table.set_index("recording").status["blinks"] == "cleaned"
+
+
 def test_a_study_gives_what_clean_raw_gives(finished, good):
     for path in good:
         raw = mne.io.read_raw_fif(path)
