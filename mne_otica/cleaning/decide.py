@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,13 +35,8 @@ REMOVE = 0.9
 # shortcomings. Electrodes should never be added: it is better to mark the channel as bad.
 DEFAULT = ("blink",)
 _ANSWERS = {"blink": "yes", "none present": "no", "unsure": "unsure"}
-PLURALS = {
-    "blink": "blinks",
-    "eye movement": "eye movements",
-    "heartbeat": "heartbeats",
-    "muscle": "muscle",
-    "electrode": "electrodes",
-}
+_SAME = 0.1  # s; events that are closer are one
+NO_GAIN = "no measurable reduction at the channels"
 
 
 @dataclass(frozen=True)
@@ -52,11 +47,15 @@ class Decision:
     components: list[int]
     events: NDArray[np.int64]
     reason: str
+    not_removed: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Found:
-    """The artifacts found in a recording, and the decisions about them."""
+    """The artifacts found in a recording, and the decisions about them.
+
+    ``taken`` is what is to be removed, and ``shams`` what would be for sham events of each kind.
+    """
 
     scores: BlinkScores
     blinks: BlinkTimes
@@ -64,6 +63,8 @@ class Found:
     decisions: dict[str, Decision]
     status: str
     verdict: str
+    taken: Taken | None = None
+    shams: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
     @property
     def components(self) -> list[int]:
@@ -85,14 +86,118 @@ def check_artifacts(artifacts: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def find(
-    raw: BaseRaw, ica: ICA, artifacts: Sequence[str], max_components: int, reject: bool
+    raw: BaseRaw,
+    ica: ICA,
+    artifacts: Sequence[str],
+    max_components: int,
+    reject: bool,
+    *,
+    removal: str = "events",
+    filtered: BaseRaw | None = None,
 ) -> Found:
-    """Find the artifacts, and set ``ica.exclude`` to the components to remove."""
+    """Find the artifacts, and set ``ica.exclude`` to the components whose removal does good.
+
+    ``filtered`` is the copy that the ICA was fitted on; None makes one.
+    """
     with quiet():
         scores, blink_scores, blinks = search_artifacts(
             ica, raw, max_components=max_components, reject_by_annotation=reject
         )
-    return judged(raw, ica, scores, blink_scores, blinks, artifacts, reject)
+    found = judged(raw, ica, scores, blink_scores, blinks, artifacts, reject)
+    if not ica.exclude:
+        return found
+    filtered = filtered_copy(raw, *_BAND) if filtered is None else filtered
+    taken = to_take(
+        raw, ica, found.decisions, {"removal": removal, "reject_by_annotation": reject}
+    )
+    return earned(found, taken, ica, filtered, reject)
+
+
+def earned(found: Found, taken: Taken, ica: ICA, filtered: BaseRaw, reject: bool) -> Found:
+    """Keep the components whose removal does good, and update ``ica.exclude``."""
+    decisions, parts, shams = dict(found.decisions), [], {}
+    for part in taken.parts:
+        decision = decisions[part.kind]
+        events = removed_events(part, decision.events, filtered)
+        gains, shams[part.kind] = _gains(part, events, ica, filtered, reject)
+        kept = [k for k in part.components if gains.get(k, 0.0) > 0]
+        dropped = [k for k in part.components if k not in kept]
+        answer = decision.answer
+        decisions[part.kind] = Decision(
+            answer, kept, events if kept else decision.events, decision.reason, dropped
+        )
+        if kept:
+            parts.append(part.only(kept))
+    shams = {kind: sham for kind, sham in shams.items() if sham is not None}
+    found = replace(found, decisions=decisions, shams=shams)
+    ica.exclude = found.components
+    n_times = taken.courses.shape[1]
+    return replace(found, taken=Taken.of_parts(parts, ica.exclude, n_times))
+
+
+def _gains(
+    part: Part, events: NDArray[np.int64], ica: ICA, filtered: BaseRaw, reject: bool
+) -> tuple[dict[int, float], NDArray[np.float64] | None]:
+    """Return what each component gains beyond sham events, and the part for those, in band."""
+    maps, sfreq, before = maps_in_volts(ica), filtered.info["sfreq"], filtered._data
+    bad = annotated_bad(filtered) if reject else np.zeros(filtered.n_times, bool)
+    courses = like_fitted(part.courses, filtered)
+    if part.how == "band":
+        return gains_in_band(part, courses, before, maps, bad, sfreq), None
+    samples = events[:, 0] - filtered.first_samp
+    options = (bad, sfreq)
+    gains = gains_at_events(
+        part, courses, before, maps, (samples, signs_of(part, samples, sfreq)), *options
+    )
+    if part.estimate is None or part.estimate.model is None:
+        return gains, None
+    sham = sham_events(part.estimate, sfreq, filtered.n_times)
+    row_by_row = like_fitted(sham_part(part.estimate, sham), filtered)
+    chance = gains_at_events(
+        part, row_by_row, before, maps, (sham, signs_of(part, sham, sfreq)), *options
+    )
+    return {k: gain if gain > chance.get(k, 0.0) else 0.0 for k, gain in gains.items()}, row_by_row
+
+
+def signs_of(part: Part, samples: NDArray[np.int64], sfreq: float) -> NDArray[np.float64]:
+    """Return 1 or -1 for each event, so that steps in opposite directions do not cancel."""
+    if part.kind is None or kinds()[part.kind].removal.shape != "step":
+        return np.ones(len(samples))
+    return directions(part.courses[0], samples, sfreq)
+
+
+def directions(
+    course: NDArray[np.float64], samples: NDArray[np.int64], sfreq: float
+) -> NDArray[np.float64]:
+    """Return the sign of each step, read 0.1 s before and after it: 1 or -1."""
+    away = max(1, round(_SAME * sfreq))
+    after, before = ((samples + k).clip(0, len(course) - 1) for k in (away, -away))
+    return np.where(course[after] >= course[before], 1.0, -1.0)
+
+
+def removed_events(
+    part: Part, given: NDArray[np.int64], like: BaseRaw
+) -> NDArray[np.int64]:
+    """Return the events that were removed: those given that were confirmed, and those found."""
+    if part.estimate is None or part.how != "events":
+        return given
+    apart = _SAME * like.info["sfreq"]
+    found = part.estimate.events + like.first_samp
+    known = np.sort(given[:, 0])
+    if len(known) and len(found):
+        near = np.abs(found[:, np.newaxis] - known)
+        found = np.where(near.min(axis=1) <= apart, known[near.argmin(axis=1)], found)
+    return as_events(np.unique(found), kinds()[part.kind].event_id)
+
+
+def like_fitted(courses: NDArray[np.float64], like: BaseRaw) -> NDArray[np.float64]:
+    """Filter time courses like the copy that the ICA was fitted on."""
+    if not len(courses) or not courses.any():
+        return courses
+    info = mne.pick_info(like.info, range(len(courses)))
+    raw = mne.io.RawArray(courses.copy(), info, first_samp=like.first_samp, verbose="error")
+    raw.set_annotations(like.annotations, verbose="error")
+    return band_pass(raw, *fitted_band(like)).get_data()
 
 
 def judged(

@@ -59,6 +59,11 @@ class Part:
             return "component"
         return kinds()[self.kind].removal.how
 
+    @property
+    def l_freq(self) -> float | None:
+        """The lower limit of the band, if it is removed by band."""
+        return kinds()[self.kind].removal.l_freq if self.how == "band" else None
+
     def only(self, components: Sequence[int]) -> Part:
         """Return the part of some of the components."""
         rows = [k for k, one in enumerate(self.components) if one in components]
@@ -80,6 +85,14 @@ class Taken:
 
     courses: NDArray[np.float64]
     parts: tuple[Part, ...] = ()
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[Part], exclude: Sequence[int], n_times: int) -> Taken:
+        """Add up the parts, a row for each of the excluded components."""
+        courses = np.zeros((len(exclude), n_times))
+        for part in parts:
+            courses[[exclude.index(k) for k in part.components]] += part.courses
+        return cls(courses, tuple(parts))
 
     def of(self, kind: str | None) -> Part | None:
         """Return what is removed for one kind, or by a person's choice."""
@@ -257,10 +270,7 @@ def parts_of(
             part = Part(kind, list(components), np.where(broken, 0.0, estimate.part), estimate)
         left[rows] = left[rows] - part.courses
         parts.append(part)
-    total = np.zeros_like(courses)
-    for part in parts:
-        total[[every.index(k) for k in part.components]] += part.courses
-    return Taken(total, tuple(parts))
+    return Taken.of_parts(parts, every, courses.shape[1])
 
 
 def subtract(
