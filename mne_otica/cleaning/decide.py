@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+import mne
 import numpy as np
 from mne.utils import logger
 from numpy.typing import NDArray
@@ -19,7 +21,12 @@ from mne_otica.artifacts import (
     kinds,
     search_artifacts,
 )
-from mne_otica.signals.recording import annotated_bad, quiet
+from mne_otica.cleaning.earn import gains_at_events, gains_in_band
+from mne_otica.evaluation.text import PLURALS, component_names, none_line
+from mne_otica.ica import maps_in_volts
+from mne_otica.removal.estimate import sham_events, sham_part
+from mne_otica.removal.remove import Part, Taken, to_take
+from mne_otica.signals.recording import annotated_bad, band_pass, filtered_copy, quiet
 from mne_otica.signals.windows import HALF_WINDOW, whole_windows, window_bounds
 from mne_otica.utils.checks import _validate_type
 
@@ -28,6 +35,7 @@ if TYPE_CHECKING:
 
     from mne_otica.ica import ICA
 
+InBand = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 # The probability above which components are removed without a person looking at them: to remove
 # brain activity is considered nine times as costly as to leave an artifact in.
 REMOVE = 0.9
@@ -93,11 +101,12 @@ def find(
     reject: bool,
     *,
     removal: str = "events",
+    band: tuple[float | None, float | None] = (1.0, 40.0),
     filtered: BaseRaw | None = None,
 ) -> Found:
     """Find the artifacts, and set ``ica.exclude`` to the components whose removal does good.
 
-    ``filtered`` is the copy that the ICA was fitted on; None makes one.
+    ``filtered`` is the copy in this ``band`` that the ICA was fitted on; None makes one.
     """
     with quiet():
         scores, blink_scores, blinks = search_artifacts(
@@ -106,25 +115,30 @@ def find(
     found = judged(raw, ica, scores, blink_scores, blinks, artifacts, reject)
     if not ica.exclude:
         return found
-    filtered = filtered_copy(raw, *_BAND) if filtered is None else filtered
+    filtered = filtered_copy(raw, *band) if filtered is None else filtered
     taken = to_take(
         raw, ica, found.decisions, {"removal": removal, "reject_by_annotation": reject}
     )
-    return earned(found, taken, ica, filtered, reject)
+    in_band = partial(like_fitted, like=filtered, band=band)
+    return earned(found, taken, ica, filtered, reject, in_band)
 
 
-def earned(found: Found, taken: Taken, ica: ICA, filtered: BaseRaw, reject: bool) -> Found:
-    """Keep the components whose removal does good, and update ``ica.exclude``."""
+def earned(
+    found: Found, taken: Taken, ica: ICA, filtered: BaseRaw, reject: bool, in_band: InBand
+) -> Found:
+    """Keep the components whose removal does good, and update ``ica.exclude``.
+
+    ``in_band`` filters time courses like the copy that the ICA was fitted on.
+    """
     decisions, parts, shams = dict(found.decisions), [], {}
     for part in taken.parts:
         decision = decisions[part.kind]
         events = removed_events(part, decision.events, filtered)
-        gains, shams[part.kind] = _gains(part, events, ica, filtered, reject)
+        gains, shams[part.kind] = _gains(part, events, ica, filtered, reject, in_band)
         kept = [k for k in part.components if gains.get(k, 0.0) > 0]
         dropped = [k for k in part.components if k not in kept]
-        answer = decision.answer
         decisions[part.kind] = Decision(
-            answer, kept, events if kept else decision.events, decision.reason, dropped
+            decision.answer, kept, events if kept else decision.events, decision.reason, dropped
         )
         if kept:
             parts.append(part.only(kept))
@@ -136,12 +150,17 @@ def earned(found: Found, taken: Taken, ica: ICA, filtered: BaseRaw, reject: bool
 
 
 def _gains(
-    part: Part, events: NDArray[np.int64], ica: ICA, filtered: BaseRaw, reject: bool
+    part: Part,
+    events: NDArray[np.int64],
+    ica: ICA,
+    filtered: BaseRaw,
+    reject: bool,
+    in_band: InBand,
 ) -> tuple[dict[int, float], NDArray[np.float64] | None]:
     """Return what each component gains beyond sham events, and the part for those, in band."""
     maps, sfreq, before = maps_in_volts(ica), filtered.info["sfreq"], filtered._data
     bad = annotated_bad(filtered) if reject else np.zeros(filtered.n_times, bool)
-    courses = like_fitted(part.courses, filtered)
+    courses = in_band(part.courses)
     if part.how == "band":
         return gains_in_band(part, courses, before, maps, bad, sfreq), None
     samples = events[:, 0] - filtered.first_samp
@@ -152,11 +171,11 @@ def _gains(
     if part.estimate is None or part.estimate.model is None:
         return gains, None
     sham = sham_events(part.estimate, sfreq, filtered.n_times)
-    row_by_row = like_fitted(sham_part(part.estimate, sham), filtered)
+    sham_courses = in_band(sham_part(part.estimate, sham))
     chance = gains_at_events(
-        part, row_by_row, before, maps, (sham, signs_of(part, sham, sfreq)), *options
+        part, sham_courses, before, maps, (sham, signs_of(part, sham, sfreq)), *options
     )
-    return {k: gain if gain > chance.get(k, 0.0) else 0.0 for k, gain in gains.items()}, row_by_row
+    return {k: gain if gain > chance.get(k, 0.0) else 0.0 for k, gain in gains.items()}, sham_courses
 
 
 def signs_of(part: Part, samples: NDArray[np.int64], sfreq: float) -> NDArray[np.float64]:
@@ -190,14 +209,16 @@ def removed_events(
     return as_events(np.unique(found), kinds()[part.kind].event_id)
 
 
-def like_fitted(courses: NDArray[np.float64], like: BaseRaw) -> NDArray[np.float64]:
+def like_fitted(
+    courses: NDArray[np.float64], like: BaseRaw, band: tuple[float | None, float | None]
+) -> NDArray[np.float64]:
     """Filter time courses like the copy that the ICA was fitted on."""
     if not len(courses) or not courses.any():
         return courses
     info = mne.pick_info(like.info, range(len(courses)))
     raw = mne.io.RawArray(courses.copy(), info, first_samp=like.first_samp, verbose="error")
     raw.set_annotations(like.annotations, verbose="error")
-    return band_pass(raw, *fitted_band(like)).get_data()
+    return band_pass(raw, *band).get_data()
 
 
 def judged(
@@ -217,9 +238,9 @@ def judged(
         else:
             decisions[kind] = decide(scores, kind)
     answers = [one.answer for one in decisions.values()]
-    status = "unsure" if "unsure" in answers else "no-blink"
+    status = "unsure" if "unsure" in answers else "none"
     if any(one.components for one in decisions.values()):
-        status = "ok"
+        status = "cleaned"
     found = Found(blink_scores, blinks, scores, decisions, status, _verdict(status, decisions))
     ica.exclude = found.components
     logger.info(f"Find: {found.verdict}; {len(blinks.events)} blinks from {blinks.source}.")
@@ -273,24 +294,13 @@ def decide(scores: ArtifactScores, kind: str) -> Decision:
 
 
 def _verdict(status: str, decisions: dict[str, Decision]) -> str:
-    """Return what was found as text, before anything is measured."""
-    if status == "ok":
-        return "; ".join(
-            f"{PLURALS[kind]} in {', '.join(component_names(one.components))}"
-            for kind, one in decisions.items()
-            if one.components
-        )
-    if status == "no-blink":
-        names = [PLURALS[kind] if len(decisions) > 1 else kind for kind in decisions]
-        return f"no {' or '.join(names)} found, nothing removed"
-    told = [
-        one.reason if kind == "blink" else f"{one.reason} ({kind})"
+    """Return what was found as text, before anything is removed."""
+    told = {"cleaned": "yes", "unsure": "unsure"}.get(status)
+    lines = [
+        f"{PLURALS[kind]} in {', '.join(component_names(one.components))}"
+        if one.components
+        else f"{PLURALS[kind]}: unsure, {one.reason}"
         for kind, one in decisions.items()
-        if one.answer == "unsure"
+        if one.answer == told
     ]
-    return f"unsure, nothing removed: {'; '.join(told)}"
-
-
-def component_names(components: Sequence[int]) -> list[str]:
-    """Return MNE's names of components: ICA000, ICA001, ..."""
-    return [f"ICA{component:03d}" for component in components]
+    return "; ".join(lines) if lines else none_line(decisions)
