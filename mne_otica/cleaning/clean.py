@@ -15,7 +15,6 @@ from mne.utils import logger, verbose
 from numpy.typing import NDArray
 
 from mne_otica import __version__
-from mne_otica.artifacts import kinds
 from mne_otica.cleaning.decide import (
     DEFAULT,
     NO_GAIN,
@@ -396,13 +395,12 @@ def _sham(
     """Return topographies and time courses of what would be removed for sham events."""
     if part.estimate is None or part.estimate.model is None:
         return None
-    components = [*part.components, *found.decisions[kind].not_removed]
     courses = found.shams.get(kind)
-    if courses is None or len(courses) != len(part.components):
+    if courses is None:
         samples = sham_events(part.estimate, like.info["sfreq"], like.n_times)
-        courses = sham_part(part.estimate, samples)[: len(components)]
-        courses = like_fitted(courses, like, (settings["l_freq"], settings["h_freq"]))
-    return maps[:, components[: len(courses)]], courses
+        band = settings["l_freq"], settings["h_freq"]
+        courses = like_fitted(sham_part(part.estimate, samples), like, band)
+    return maps[:, part.components], courses
 
 
 def _seed(random_state: RandomState) -> int | str | None:

@@ -116,9 +116,7 @@ def find(
     if not ica.exclude:
         return found
     filtered = filtered_copy(raw, *band) if filtered is None else filtered
-    taken = to_take(
-        raw, ica, found.decisions, {"removal": removal, "reject_by_annotation": reject}
-    )
+    taken = to_take(raw, ica, found.decisions, {"removal": removal, "reject_by_annotation": reject})
     in_band = partial(like_fitted, like=filtered, band=band)
     return earned(found, taken, ica, filtered, reject, in_band)
 
@@ -134,15 +132,16 @@ def earned(
     for part in taken.parts:
         decision = decisions[part.kind]
         events = removed_events(part, decision.events, filtered)
-        gains, shams[part.kind] = _gains(part, events, ica, filtered, reject, in_band)
+        gains, sham = _gains(part, events, ica, filtered, reject, in_band)
         kept = [k for k in part.components if gains.get(k, 0.0) > 0]
+        if sham is not None:
+            shams[part.kind] = sham[[part.components.index(k) for k in kept]]
         dropped = [k for k in part.components if k not in kept]
         decisions[part.kind] = Decision(
             decision.answer, kept, events if kept else decision.events, decision.reason, dropped
         )
         if kept:
             parts.append(part.only(kept))
-    shams = {kind: sham for kind, sham in shams.items() if sham is not None}
     found = replace(found, decisions=decisions, shams=shams)
     ica.exclude = found.components
     n_times = taken.courses.shape[1]
@@ -175,7 +174,9 @@ def _gains(
     chance = gains_at_events(
         part, sham_courses, before, maps, (sham, signs_of(part, sham, sfreq)), *options
     )
-    return {k: gain if gain > chance.get(k, 0.0) else 0.0 for k, gain in gains.items()}, sham_courses
+    return {
+        k: gain if gain > chance.get(k, 0.0) else 0.0 for k, gain in gains.items()
+    }, sham_courses
 
 
 def signs_of(part: Part, samples: NDArray[np.int64], sfreq: float) -> NDArray[np.float64]:
@@ -194,9 +195,7 @@ def directions(
     return np.where(course[after] >= course[before], 1.0, -1.0)
 
 
-def removed_events(
-    part: Part, given: NDArray[np.int64], like: BaseRaw
-) -> NDArray[np.int64]:
+def removed_events(part: Part, given: NDArray[np.int64], like: BaseRaw) -> NDArray[np.int64]:
     """Return the events that were removed: those given that were confirmed, and those found."""
     if part.estimate is None or part.how != "events":
         return given

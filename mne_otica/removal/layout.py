@@ -90,6 +90,20 @@ class Layout:
         """Return time courses side by side, without the gaps between epochs."""
         return np.concatenate([courses[:, k : k + self.length] for k in self.starts], axis=1)
 
+    def spread(self, courses: Array) -> Array:
+        """Return time courses with gaps between epochs: the inverse of `cut`."""
+        found = np.zeros((len(courses), self.total))
+        for epoch, start in enumerate(self.starts):
+            own = courses[:, epoch * self.length : (epoch + 1) * self.length]
+            found[:, start : start + self.length] = own
+        return found
+
+    def without_gaps(self, samples: Samples) -> Samples:
+        """Return the samples that lie in epochs, counted without the gaps."""
+        epoch = np.searchsorted(self.starts, samples, "right") - 1
+        late = samples - self.starts[epoch]
+        return (epoch * self.length + late)[late < self.length]
+
     def _find(
         self,
         inst: BaseRaw | BaseEpochs,

@@ -9,14 +9,14 @@ from typing import Any
 from mne.utils import logger
 
 from mne_otica.artifacts import kinds
-from mne_otica.cleaning.clean import component_names
+from mne_otica.evaluation.text import component_names
 from mne_otica.study import storage as files
 from mne_otica.study.inputs import Recording, Unit
 from mne_otica.study.stages import UnitStages
 from mne_otica.study.state import STAGES, Options
 
 Row = dict[str, Any]
-STATUSES = ("failed", "unsure", "no-blink", "ok")  # worst first
+STATUSES = ("failed", "poor", "unsure", "none", "cleaned")  # worst first
 COLUMNS = (
     "recording",
     "status",
@@ -130,7 +130,7 @@ def _row(work: UnitStages, recording: Recording) -> Row:
     removed = last.get("components", find.get("components", []))
     return {
         "recording": recording.name.label,
-        "status": last.get("status") or find.get("status") or "ok",
+        "status": last.get("status") or find.get("status") or "cleaned",
         "message": last.get("verdict") or find.get("verdict") or "fitted",
         "duration": last.get("seconds", fit.get("seconds")),
         "rank": fit.get("rank"),

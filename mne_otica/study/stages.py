@@ -27,8 +27,9 @@ from mne_otica.artifacts import (
 )
 from mne_otica.cleaning import clean as cleaning
 from mne_otica.cleaning.by_hand import blinks_of_choice, conclude_choice
-from mne_otica.cleaning.taken import to_take
-from mne_otica.evaluation import evaluate as evaluation
+from mne_otica.cleaning.decide import Decision, Found, find
+from mne_otica.evaluation.measures import plain
+from mne_otica.removal.remove import Taken, take_out, to_take
 from mne_otica.signals.recording import filtered_copy
 from mne_otica.study import storage as files
 from mne_otica.study.components_table import (
@@ -58,7 +59,7 @@ class UnitStages(UnitState):
         self._raws: dict[Recording, tuple[BaseRaw, list[str]]] = {}
         self._bads: dict[Recording, list[str]] = {}
         self._filtered: dict[Recording, BaseRaw] = {}
-        self._cleaned: dict[Recording, tuple[BaseRaw, cleaning.Taken]] = {}
+        self._cleaned: dict[Recording, tuple[BaseRaw, Taken]] = {}
 
     def do(self, stage: str, recording: Recording | None = None) -> None:
         """Run a stage unless it is done."""
@@ -88,7 +89,7 @@ class UnitStages(UnitState):
                 "Key": key,
                 "Warnings": self._reader_warnings(recording)
                 + list(dict.fromkeys(str(warning.message) for warning in caught)),
-                "Results": files.rounded(evaluation.plain(results)),
+                "Results": files.rounded(plain(results)),
             }
             files.write_json(scratch / sidecar.name, files.sealed(content))
         for path in written:
@@ -155,7 +156,7 @@ class UnitStages(UnitState):
         ica = mne.preprocessing.read_ica(self.path("fit", ".fif"), verbose="error")
         raw = self._together(self._raw)
         find_parameters = self.parameters("find")
-        found = cleaning.find(
+        found = find(
             raw,
             ica,
             find_parameters["artifacts"],
@@ -269,14 +270,14 @@ class UnitStages(UnitState):
         cleaned.save(path, split_naming="bids")
         return {"components": sorted(ica.exclude)}
 
-    def _clean(self, recording: Recording, ica: ICA) -> tuple[BaseRaw, cleaning.Taken]:
+    def _clean(self, recording: Recording, ica: ICA) -> tuple[BaseRaw, Taken]:
         """Return the cleaned recording, and what was removed."""
         if recording not in self._cleaned:
             settings = self.parameters("fit") | self.parameters("apply", recording)
             cleaned = self._raw(recording).copy()
             cleaned.info["bads"] = self._bads[recording]
             decisions = self._decisions(recording, ica)
-            taken = cleaning.take_out(cleaned, ica, decisions, settings)
+            taken = take_out(cleaned, ica, decisions, settings)
             self._cleaned[recording] = cleaned, taken
         return self._cleaned[recording]
 
@@ -324,7 +325,7 @@ class UnitStages(UnitState):
         settings |= {"n_components_used": fitted["n_components"]}
         settings |= {name: fitted[name] for name in ("converged", "seconds_fitted")}
         settings |= {"seconds": cleaned.n_times / cleaned.info["sfreq"]}
-        here = cleaning.Found(
+        here = Found(
             _scores(found),
             self._blinks(recording, ica),
             restored(found["artifacts"], {}),
@@ -334,7 +335,7 @@ class UnitStages(UnitState):
         )
         return conclude_choice(cleaned, filtered, ica, here, taken, settings, brief=brief)
 
-    def _decisions(self, recording: Recording, ica: ICA) -> dict[str, cleaning.Decision]:
+    def _decisions(self, recording: Recording, ica: ICA) -> dict[str, Decision]:
         """Return the decision about each kind, with its events in one recording."""
         decisions = {}
         for kind, one in self.sidecar("find")["Results"]["kinds"].items():
@@ -342,9 +343,7 @@ class UnitStages(UnitState):
             events = as_events(samples, kinds()[kind].event_id)
             if kind == "blink":
                 events = self._blinks(recording, ica).events
-            decisions[kind] = cleaning.Decision(
-                one["answer"], one["components"], events, one["reason"]
-            )
+            decisions[kind] = Decision(one["answer"], one["components"], events, one["reason"])
         return decisions
 
     def _blinks(self, recording: Recording, ica: ICA) -> BlinkTimes:

@@ -20,14 +20,14 @@ from mne_otica.artifacts import kinds
 from mne_otica.study import storage as files
 from mne_otica.study.rows import COLUMNS, STATUSES, Row, kind_columns
 
-_MARKS = {"failed": "✕", "unsure": "?", "no-blink": "–", "ok": "✓"}
+_MARKS = {"failed": "✕", "poor": "!", "unsure": "?", "none": "–", "cleaned": "✓"}
 _STYLE = """
 :root { color-scheme: light dark; --line: #d5d9de; --soft: #5b6570; --bar: #3b6ea5; --back: #fff;
-  --text: #1d2329; --card: #f6f7f9; --failed: #a4262c; --unsure: #8a5a00; --no-blink: #4a5560;
-  --ok: #1e6b3a; }
+  --text: #1d2329; --card: #f6f7f9; --failed: #a4262c; --unsure: #8a5a00; --none: #4a5560;
+  --cleaned: #1e6b3a; }
 @media (prefers-color-scheme: dark) { :root { --line: #3a424b; --soft: #a3adb8; --bar: #7fb0e6;
   --back: #14181c; --text: #e6e9ec; --card: #1d2329; --failed: #ff8f8f; --unsure: #f0c060;
-  --no-blink: #b8c2cc; --ok: #7fd69d; } }
+  --none: #b8c2cc; --cleaned: #7fd69d; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1.5rem; max-width: 90rem; background: var(--back);
   color: var(--text); font: 14px/1.45 system-ui, sans-serif; }
@@ -59,7 +59,7 @@ details { color: var(--soft); font-size: 12px; }
 a { color: inherit; text-decoration-color: var(--bar); text-underline-offset: 2px; }
 .status { font-weight: 600; white-space: nowrap; }
 .failed { color: var(--failed); } .unsure { color: var(--unsure); }
-.no-blink { color: var(--no-blink); } .ok { color: var(--ok); }
+.none { color: var(--none); } .cleaned { color: var(--cleaned); }
 @media (max-width: 64rem) {
   body { padding: 1rem; }
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }

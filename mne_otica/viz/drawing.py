@@ -12,7 +12,7 @@ from mne.viz.utils import plt_show
 from numpy.typing import NDArray
 
 from mne_otica.artifacts import kinds
-from mne_otica.cleaning.clean import directions
+from mne_otica.cleaning.decide import directions
 from mne_otica.cleaning.overview import parts
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.ica import unmixing_in_volts

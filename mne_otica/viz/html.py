@@ -14,15 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from mne_otica.cleaning.decide import component_names
 from mne_otica.cleaning.overview import Glance, glances, parts
 from mne_otica.cleaning.result import Cleaned
+from mne_otica.evaluation.text import component_names
 from mne_otica.viz.drawing import info_of
 from mne_otica.viz.topomap import STANDARD, SmallMaps, small_maps
 
 _MOST_CANDIDATES = 20
 _RUNNERS_UP = 5  # components without an artifact that are listed after the others
-_WORDS = {"ok": "cleaned", "no-blink": "nothing to remove", "unsure": "unsure"}
+_WORDS = {
+    "cleaned": "cleaned",
+    "poor": "poor",
+    "none": "nothing to remove",
+    "unsure": "unsure",
+}
 _STYLE = """<style>
 .otica { font: 14px/1.45 system-ui, sans-serif; max-width: 62rem; }
 .otica p { margin: .3rem 0 .6rem; }

@@ -41,7 +41,9 @@ def plot_cleaned(result: Cleaned, *, show: bool = True) -> Figure:
     removed = parts(result)
     if not removed:
         figure = plot_component(result, show=False)
-    elif result.benefit is None:  # removed by its band, not at events
+    elif not any(
+        part.benefit is not None for part in parts(result)
+    ):  # removed by its band, not at events
         figure = plt.figure(figsize=(11, 6), layout="constrained")
         top, bottom = figure.subfigures(2, 1)
         plot_component(result, axes=top.subplots(1, 2, width_ratios=[1, 3]), show=False)
@@ -50,7 +52,7 @@ def plot_cleaned(result: Cleaned, *, show: bool = True) -> Figure:
         plot_band_power(result, ax=right, show=False)
     else:
         figure = plt.figure(figsize=(11, 12), layout="constrained")
-        n_channels = min(3, len(result.benefit.ch_names))
+        n_channels = min(3, len(result._filtered.ch_names))
         top, middle, removal, bottom = figure.subfigures(4, 1)
         axes = top.subplots(1, n_channels, sharey=True, squeeze=False)[0]
         plot_events(result, n_channels=n_channels, axes=list(axes), show=False)

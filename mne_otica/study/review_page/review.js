@@ -2,7 +2,7 @@
 import { drawLines, drawMap } from "./draw.js";
 import { ask, at, element, known, nameOf, percent, show, tell } from "./page.js";
 
-const MARKS = { failed: "✕", unsure: "?", "no-blink": "–", ok: "✓" };
+const MARKS = { failed: "✕", poor: "!", unsure: "?", none: "–", cleaned: "✓" };
 // Columns that are shown in words elsewhere
 const TOLD = ["component", "type", "description", "status", "status_description", "annotate_method",
   "annotate_author", "who", "when", "note"];
