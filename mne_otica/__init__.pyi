@@ -9,7 +9,7 @@ from .artifacts import (
 )
 from .cleaning import clean_epochs, clean_raw
 from .eeglab import export_ica_eeglab, read_ica_eeglab
-from .evaluation import preservation, rms_reduction, verdict
+from .evaluation import preservation, rms_reduction
 from .ica import ICA, register, unregister
 from .removal import remove_artifacts
 from .solver import OTICAConvergenceWarning, otica
@@ -44,6 +44,5 @@ __all__ = [
     "simulation",
     "stability",
     "unregister",
-    "verdict",
     "viz",
 ]

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mne_otica.artifacts import BlinkTimes, as_events, check_kinds, locate_blinks
+from mne_otica.artifacts import kinds as all_kinds
+from mne_otica.artifacts.find import component_events
 from mne_otica.cleaning.clean import conclude
 from mne_otica.cleaning.decide import Decision, Found
 from mne_otica.cleaning.result import Cleaned
-from mne_otica.cleaning.saved import blinks_of_choice
-from mne_otica.cleaning.taken import Taken, put_back, take_out
+from mne_otica.removal.remove import Taken, put_back, take_out
 from mne_otica.utils.checks import _validate_type
 
 if TYPE_CHECKING:
@@ -20,11 +22,7 @@ if TYPE_CHECKING:
 
     from mne_otica.ica import ICA
 
-# Verdicts where nothing was measured
-_UNMEASURED = {
-    False: "nothing removed, as components were chosen by hand",
-    True: "removed components, but no whole event was found to check the result by",
-}
+NOTHING = "nothing removed: no component chosen by hand"
 
 
 def conclude_choice(
@@ -38,13 +36,22 @@ def conclude_choice(
     brief: bool = False,
 ) -> Cleaned:
     """Call `conclude`, and note in the verdict if components were chosen by hand."""
-    by_hand = sorted(ica.exclude) != sorted(found.components)
-    if by_hand:
-        found = replace(found, status="cleaned", verdict=_UNMEASURED[bool(ica.exclude)])
     result = conclude(cleaned, filtered, ica, found, taken, settings, brief=brief)
-    if by_hand and result.verdict != found.verdict:
-        result = replace(result, verdict=f"{result.verdict} (components chosen by hand)")
-    return result
+    if sorted(ica.exclude) == sorted(found.components) or taken.of(None) is not None:
+        return result
+    if not ica.exclude:
+        return replace(result, verdict=NOTHING)
+    return replace(result, verdict=f"{result.verdict}. Components chosen by hand")
+
+
+def blinks_of_choice(
+    raw: BaseRaw, ica: ICA, blinks: BlinkTimes, components: Sequence[int], reject: bool
+) -> BlinkTimes:
+    """Return the blinks found, or those of the component that a person chose instead."""
+    by_hand = sorted(ica.exclude) != sorted(components)
+    if by_hand and blinks.source in ("component", "none"):
+        return locate_blinks(raw, ica=ica, reject_by_annotation=reject)
+    return blinks
 
 
 def check_recording(result: Cleaned) -> None:
@@ -57,9 +64,12 @@ def check_recording(result: Cleaned) -> None:
         )
 
 
-def rechosen(result: Cleaned, components: Sequence[int], *, brief: bool = False) -> Cleaned:
+def rechosen(
+    result: Cleaned, components: Sequence[int], kind: str | None = None, *, brief: bool = False
+) -> Cleaned:
     """Return what a result would be with other components; see `Cleaned.with_components`."""
     _validate_type(components, (list, tuple, range, np.ndarray), "components", "a list of int")
+    _validate_type(kind, (str, None), "kind", "a kind or None")
     n_components = result.ica.n_components_
     wrong = [k for k in components if not 0 <= k < n_components]
     if wrong:
@@ -74,15 +84,34 @@ def rechosen(result: Cleaned, components: Sequence[int], *, brief: bool = False)
     reject = result.settings["reject_by_annotation"]
     blinks = blinks_of_choice(raw, ica, result.blinks, result.ica.exclude, reject)
     decisions = {
-        kind: Decision(
+        name: Decision(
             one.answer,
             one.components,
-            blinks.events if kind == "blink" else one.events,
+            blinks.events if name == "blink" and not one.components else one.events,
             one.reason,
+            one.not_removed,
         )
-        for kind, one in result.kinds.items()
+        for name, one in result.kinds.items()
     }
-    found = Found(result.scores, blinks, result.artifacts, decisions, result.status, result.verdict)
+    if kind is not None:
+        _add_choice(decisions, check_kinds(kind, "kind")[0], raw, ica, reject)
+    found = Found(None, blinks, result.artifacts, decisions, result.status, result.verdict)
     taken = take_out(raw, ica, decisions, result.settings)
     chosen = conclude_choice(raw, result._filtered, ica, found, taken, result.settings, brief=brief)
     return replace(chosen, stability=result.stability)
+
+
+def _add_choice(
+    decisions: dict[str, Decision], kind: str, raw: BaseRaw, ica: ICA, reject: bool
+) -> None:
+    """Add the components of no kind to one kind, with the events that they show."""
+    known = {k for one in decisions.values() for k in one.components}
+    chosen = [k for k in ica.exclude if k not in known]
+    old = decisions.get(kind, Decision("no", [], as_events(np.zeros(0, np.int64), 1), ""))
+    events = old.events
+    if not len(events) and chosen:
+        samples = component_events(ica, raw, chosen, kind, reject) + raw.first_samp
+        events = as_events(samples, all_kinds()[kind].event_id)
+    decisions[kind] = replace(
+        old, answer="yes", components=[*old.components, *chosen], events=events
+    )

@@ -15,23 +15,25 @@ from mne.utils import logger, verbose
 from numpy.typing import NDArray
 
 from mne_otica import __version__
-from mne_otica.artifacts import kinds
 from mne_otica.cleaning.decide import (
     DEFAULT,
-    PLURALS,
-    Decision,
+    NO_GAIN,
     Found,
     check_artifacts,
-    component_names,
     find,
+    like_fitted,
+    removed_events,
+    signs_of,
 )
-from mne_otica.cleaning.result import Cleaned, KindResult
-from mne_otica.cleaning.taken import Part, Taken, take_out
-from mne_otica.evaluation import evaluate as evaluation
-from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
-from mne_otica.removal.remove import REMOVALS, sham_events, sham_part
-from mne_otica.signals.recording import band_pass, filtered_copy, quiet
-from mne_otica.signals.unmixing import maps_in_volts
+from mne_otica.cleaning.result import Cleaned
+from mne_otica.evaluation.benefit import benefit_of
+from mne_otica.evaluation.harm import MARGIN, harm_of
+from mne_otica.evaluation.measures import MOST_AFFECTED, KindResult, plain, reduction, rms_ratio
+from mne_otica.evaluation.text import hand_line, kind_line, none_line
+from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT, maps_in_volts
+from mne_otica.removal.estimate import sham_events, sham_part
+from mne_otica.removal.remove import REMOVALS, Part, Taken, subtract
+from mne_otica.signals.recording import filtered_copy, quiet
 from mne_otica.signals.windows import Pair
 from mne_otica.trust.stability import stability as find_stability
 from mne_otica.utils.checks import (
@@ -46,22 +48,10 @@ if TYPE_CHECKING:
     from mne import BaseEpochs
     from mne.io import BaseRaw
 
-__all__ = [
-    "Cleaned",
-    "Decision",
-    "Found",
-    "KindResult",
-    "Taken",
-    "clean_raw",
-    "component_names",
-    "find",
-    "take_out",
-]
-
 _FEWEST_COMPONENTS = 4
-# Beats and steps follow each other closely, so small margins are used for the harm.
-_FREQUENT = dict(limits=(-0.1, 0.1), margins=(0.0,))
-_BESIDE = 0.1  # s before and after a step, at which its sign is read
+# Distance from the windows of events at which the harm is measured, in seconds. Beats and steps
+# follow each other closely, so that with the margin of blinks nothing would be left.
+_MARGINS = {"blink": MARGIN, "eye movement": MARGIN / 4, "heartbeat": 0.0, "electrode": MARGIN}
 
 
 @verbose
@@ -123,9 +113,11 @@ def clean_raw(
     cleaned : instance of Cleaned
         The cleaned recording (``cleaned.raw``) with the ICA, the times of the artifacts, the
         evidence, and for each kind what was removed, the benefit and the harm
-        (``cleaned.kinds``). ``cleaned.status`` is ``"cleaned"`` if anything was removed,
-        ``"unsure"`` if nothing was removed because the evidence was not sufficient, and
-        ``"none"`` if no artifact was found. ``cleaned.verdict`` is a summary in one line;
+        (``cleaned.kinds``). ``cleaned.status`` is ``"cleaned"``; ``"poor"`` if less than half
+        of an artifact was removed, or more than 30 percent of the signal elsewhere;
+        ``"unsure"`` if nothing was removed because the evidence was not sufficient; and
+        ``"none"`` if no artifact was found, or none that could be removed.
+        ``cleaned.verdict`` is a summary with one sentence for each kind;
         ``cleaned.plot()``, ``cleaned.report()`` and ``cleaned.save(folder)`` plot, report and
         save the result.
 
@@ -143,14 +135,20 @@ def clean_raw(
     are kept, and no samples are dropped. EEG must be in volts. Electrode positions, 10-20 names
     and EOG channels are used as evidence if available, but none of them is required.
 
-    A component counts as an artifact if its probability is at least 0.9. It is better to mark
-    bad electrodes as bad and interpolate them, so ``"electrode"`` is not in the default. To study
-    heartbeat-evoked potentials, leave ``"heartbeat"`` out.
+    A component is removed from probability 0.9, as removing brain activity is considered nine
+    times as costly as leaving an artifact in. Blinks, for which all components are judged
+    together, are removed from 0.7. It is better to mark bad electrodes as bad and interpolate
+    them, so ``"electrode"`` is not in the default. To study heartbeat-evoked potentials, leave
+    ``"heartbeat"`` out.
+
+    A component is only removed if this reduces the artifact at the channels: the average of what
+    would be removed at half of the events is subtracted from the average of the channels at the
+    other half, which has to gain more than at sham events. If not, the verdict says so.
 
     Benefit and harm are measured between ``l_freq`` and ``h_freq``: the benefit in windows of
-    250 ms on either side of each event, the harm in all samples away from these windows.
-    Blink times come from EOG or frontal channels if there are any. The component that is removed
-    would give too favourable a result.
+    250 ms on either side of each event in ``cleaned.kinds[kind].events``, the harm in all
+    samples further than 1 s from these windows (eye movements: 0.25 s, heartbeats: outside the
+    windows). A sample that was not changed has no harm.
 
     Trustworthy components need about 20 samples per squared number of components; with
     ``n_components=None`` fewer components are fitted to a short recording.
@@ -175,7 +173,16 @@ def clean_raw(
     cleaned = raw.copy().load_data(verbose="error")  # the only time that a file is read
     filtered = filtered_copy(cleaned, l_freq, h_freq)
     ica = fit_ica(filtered, n_components, random_state, reject_by_annotation)
-    found = find(cleaned, ica, artifacts, max_components, reject_by_annotation)
+    found = find(
+        cleaned,
+        ica,
+        artifacts,
+        max_components,
+        reject_by_annotation,
+        removal=removal,
+        band=(l_freq, h_freq),
+        filtered=filtered,
+    )
     settings = settings_of(
         ica,
         raw,
@@ -188,7 +195,8 @@ def clean_raw(
         max_components=max_components,
         reject_by_annotation=reject_by_annotation,
     )
-    taken = take_out(cleaned, ica, found.decisions, settings)
+    taken = Taken(np.zeros((0, raw.n_times))) if found.taken is None else found.taken
+    subtract(cleaned, ica, ica.exclude, taken.courses)
     result = conclude(cleaned, filtered, ica, found, taken, settings)
     if not stability:
         return result
@@ -215,7 +223,7 @@ def fit_ica(
     """Fit on a filtered copy."""
     # Blinks are rare and large. The transport contrast weighs them by their amplitude, whereas the
     # score functions of the refinement mostly see the samples between them.
-    options = dict(random_state=random_state, fit_params=dict(refine="none"))
+    options = dict(random_state=random_state, fit_params=dict(refine=False))
     with quiet():
         ica = ICA(n_components=n_components, **options)
         if n_components is None:
@@ -251,7 +259,8 @@ def conclude(
     ``brief`` measures only what the verdict needs, for interactive use.
     """
     if in_band is None:
-        in_band = [_in_band(part.courses, filtered, settings) for part in taken.parts]
+        band = settings["l_freq"], settings["h_freq"]
+        in_band = [like_fitted(part.courses, filtered, band) for part in taken.parts]
     total = np.zeros_like(taken.courses)
     for part, courses in zip(taken.parts, in_band, strict=True):
         total[[ica.exclude.index(k) for k in part.components]] += courses
@@ -259,31 +268,48 @@ def conclude(
         kind: _measured(kind, found, taken, in_band, filtered, ica, settings, brief)
         for kind in found.decisions
     }
-    seen = next((one for one in results.values() if one.benefit is not None), None)
-    lines = [line for line in map(evaluation.kind_line, results.values()) if line]
-    verdict = f"removed {'; '.join(lines)}" if lines else found.verdict
+    lines = [line for line in map(kind_line, results.values()) if line]
+    by_hand = taken.of(None)
+    if by_hand is not None:
+        share = _share(by_hand.components, in_band[taken.parts.index(by_hand)], filtered, ica)
+        lines.append(hand_line(by_hand.components, share))
+    verdict = ". ".join(lines) or none_line(results)
     logger.info(f"Clean: {verdict}.")
     return Cleaned(
         raw=cleaned,
         ica=ica,
-        events=_all_events(found, results),
+        events=_all_events(results),
         blinks=found.blinks,
-        scores=found.scores,
         artifacts=found.artifacts,
         kinds=results,
-        benefit=None if seen is None else seen.benefit,
-        harm=None if seen is None else seen.harm,
         removed=taken.courses,
-        settings=evaluation.plain(settings),
+        settings=plain(settings),
         versions=versions(),
         verdict=verdict,
-        status=found.status,
+        status=_status(results, taken),
         _filtered=filtered,
         _taken=total,
     )
 
 
-def _all_events(found: Found, results: dict[str, KindResult]) -> NDArray[np.int64]:
+def _status(results: dict[str, KindResult], taken: Taken) -> str:
+    """Return the status: what was removed, or why nothing was."""
+    removed = [one for one in results.values() if one.components]
+    if taken.courses.any():
+        return "poor" if removed and all(one.poor for one in removed) else "cleaned"
+    return "unsure" if any(one.answer == "unsure" for one in results.values()) else "none"
+
+
+def _share(
+    components: list[int], courses: NDArray[np.float64], filtered: BaseRaw, ica: ICA
+) -> float:
+    """Return the RMS of what is removed, relative to that of the recording."""
+    maps = maps_in_volts(ica)[:, components]
+    power = np.sum((maps.T @ maps) * (courses @ courses.T))
+    return rms_ratio(power, np.sum(filtered._data**2))
+
+
+def _all_events(results: dict[str, KindResult]) -> NDArray[np.int64]:
     """Return the events of all kinds that were removed by events, and blinks in any case."""
     chosen = [
         one.events
@@ -306,60 +332,44 @@ def _measured(
 ) -> KindResult:
     """Return the result for one kind: the decision, and benefit and harm of the removal."""
     decision, part = found.decisions[kind], taken.of(kind)
-    # Components that a person chose are measured with the first kind.
-    accounts = (kind, None) if kind == next(iter(found.decisions)) else (kind,)
-    own = [k for k, one in enumerate(taken.parts) if one.kind in accounts]
     result = KindResult(
         kind=kind,
         answer=decision.answer,
-        components=[] if part is None else list(part.components),
+        components=[],
         events=decision.events,
-        how="none" if part is None else part.how,
+        how="none",
         reason=decision.reason,
-        whole=part is not None and part.how == "events" and part.estimate.whole,
-        left_in=[] if part is None else part.left_in,
+        not_removed=decision.not_removed,
+        why=NO_GAIN if decision.not_removed else "",
     )
-    if not own:
+    if part is None or not part.courses.any():
         return result
+    events = removed_events(part, decision.events, filtered)
+    result = replace(
+        result, components=list(part.components), events=events, how=part.how, l_freq=part.l_freq
+    )
     maps = maps_in_volts(ica)
-    components = [component for k in own for component in taken.parts[k].components]
-    gone = maps[:, components] @ np.concatenate([in_band[k] for k in own])
+    gone = maps[:, part.components] @ in_band[taken.parts.index(part)]
     # No copies, as the recording may be large: the cleaned data overwrite what was removed.
     before = filtered._data
     after = np.subtract(before, gone, out=gone)
     reject = settings["reject_by_annotation"]
     pair = Pair.of_arrays(filtered, before, after, range(len(before)), reject)
-    if result.how == "band":
-        measures = _band_measures(pair, kinds()[kind].removal.l_freq, brief)
-    else:
-        signs = None
-        if kinds()[kind].removal.shape == "step" and part is not None:
-            at = decision.events[:, 0] - filtered.first_samp
-            signs = directions(part.courses[0], at, pair.sfreq)
-        sham = None if brief else _sham(part, maps, filtered, settings)
-        near = {} if kinds()[kind].removal.shape == "bump" else _FREQUENT
-        measures = _event_measures(pair, decision.events, sham, signs, brief=brief, **near)
-    if "harm" in measures:
-        away = f"{measures['harm'].seconds:.0f} s away from them"
-        logger.info(f"Evaluate: {len(decision.events)} {PLURALS[kind]}, and {away}.")
-    return replace(result, **measures)
-
-
-def _event_measures(
-    pair: Pair,
-    events: NDArray[np.int64],
-    sham: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
-    signs: NDArray[np.float64] | None,
-    **options: Any,
-) -> dict[str, Any]:
-    """Return benefit and harm at events; nothing if there is no complete window."""
+    if part.how == "band":
+        return replace(result, **_band_measures(pair, part.l_freq, brief))
+    signs = signs_of(part, events[:, 0] - filtered.first_samp, pair.sfreq)
     with quiet():
         try:
-            benefit = evaluation.benefit_of(pair, events, signs=signs)
+            benefit = benefit_of(pair, events, signs=signs)
         except ValueError:  # there are none, or the edges or bad spans cut every window
-            return {}
-        harm = evaluation.harm_of(pair, events, sham=sham, **options)
-    return dict(gone=benefit.average, benefit=benefit, harm=harm)
+            return result
+        # A filter spreads what was removed; samples that did not change have no harm.
+        same = ~part.courses.any(axis=0)
+        after[:, same] = before[:, same]
+        sham = None if brief else _sham(kind, part, found, maps, filtered, settings)
+        harm = harm_of(pair, events, sham=sham, brief=brief, margin=_MARGINS[kind])
+    logger.info(f"Evaluate: {len(events)} {kind} events, {harm.seconds:.0f} s away from them.")
+    return replace(result, gone=benefit.average, benefit=benefit, harm=harm)
 
 
 def _band_measures(pair: Pair, l_freq: float, brief: bool) -> dict[str, Any]:
@@ -368,42 +378,29 @@ def _band_measures(pair: Pair, l_freq: float, brief: bool) -> dict[str, Any]:
         np.sum(mne.filter.filter_data(x, pair.sfreq, l_freq, None, verbose="error") ** 2, axis=1)
         for x in (pair.before, pair.after)
     ]
-    most = np.argsort(power[1] - power[0])[: evaluation.MOST_AFFECTED]
-    gone = evaluation.reduction(power[0][most].sum(), power[1][most].sum())
+    most = np.argsort(power[1] - power[0])[:MOST_AFFECTED]
+    gone = reduction(power[0][most].sum(), power[1][most].sum())
     with quiet():
-        return dict(gone=gone, harm=evaluation.harm_of(pair, np.zeros((0, 3), int), brief=brief))
-
-
-def directions(
-    course: NDArray[np.float64], samples: NDArray[np.int64], sfreq: float
-) -> NDArray[np.float64]:
-    """Return the sign of each step: 1 or -1."""
-    away = max(1, round(_BESIDE * sfreq))
-    after, before = ((samples + k).clip(0, len(course) - 1) for k in (away, -away))
-    return np.where(course[after] >= course[before], 1.0, -1.0)
+        return dict(gone=gone, harm=harm_of(pair, np.zeros((0, 3), int), brief=brief))
 
 
 def _sham(
-    part: Part | None, maps: NDArray[np.float64], like: BaseRaw, settings: dict[str, Any]
+    kind: str,
+    part: Part,
+    found: Found,
+    maps: NDArray[np.float64],
+    like: BaseRaw,
+    settings: dict[str, Any],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Return topographies and time courses of what would be removed for sham events."""
-    if part is None or part.estimate is None or part.estimate.model is None:
+    if part.estimate is None or part.estimate.model is None:
         return None
-    samples = sham_events(part.estimate, like.info["sfreq"], like.n_times)
-    courses = _in_band(sham_part(part.estimate, samples), like, settings)
+    courses = found.shams.get(kind)
+    if courses is None:
+        samples = sham_events(part.estimate, like.info["sfreq"], like.n_times)
+        band = settings["l_freq"], settings["h_freq"]
+        courses = like_fitted(sham_part(part.estimate, samples), like, band)
     return maps[:, part.components], courses
-
-
-def _in_band(
-    courses: NDArray[np.float64], like: BaseRaw, settings: dict[str, Any]
-) -> NDArray[np.float64]:
-    """Filter time courses like the copy that the ICA was fitted on."""
-    if not len(courses):
-        return courses
-    info = mne.pick_info(like.info, range(len(courses)))
-    raw = mne.io.RawArray(courses.copy(), info, first_samp=like.first_samp, verbose="error")
-    raw.set_annotations(like.annotations, verbose="error")
-    return band_pass(raw, settings["l_freq"], settings["h_freq"]).get_data()
 
 
 def _seed(random_state: RandomState) -> int | str | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+import mne
 import numpy as np
 from mne.utils import logger
 from numpy.typing import NDArray
@@ -19,7 +21,12 @@ from mne_otica.artifacts import (
     kinds,
     search_artifacts,
 )
-from mne_otica.signals.recording import annotated_bad, quiet
+from mne_otica.cleaning.earn import gains_at_events, gains_in_band
+from mne_otica.evaluation.text import PLURALS, component_names, none_line
+from mne_otica.ica import maps_in_volts
+from mne_otica.removal.estimate import sham_events, sham_part
+from mne_otica.removal.remove import Part, Taken, to_take
+from mne_otica.signals.recording import annotated_bad, band_pass, filtered_copy, quiet
 from mne_otica.signals.windows import HALF_WINDOW, whole_windows, window_bounds
 from mne_otica.utils.checks import _validate_type
 
@@ -28,6 +35,7 @@ if TYPE_CHECKING:
 
     from mne_otica.ica import ICA
 
+InBand = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 # The probability above which components are removed without a person looking at them: to remove
 # brain activity is considered nine times as costly as to leave an artifact in.
 REMOVE = 0.9
@@ -35,13 +43,8 @@ REMOVE = 0.9
 # shortcomings. Electrodes should never be added: it is better to mark the channel as bad.
 DEFAULT = ("blink",)
 _ANSWERS = {"blink": "yes", "none present": "no", "unsure": "unsure"}
-PLURALS = {
-    "blink": "blinks",
-    "eye movement": "eye movements",
-    "heartbeat": "heartbeats",
-    "muscle": "muscle",
-    "electrode": "electrodes",
-}
+_SAME = 0.1  # s; events that are closer are one
+NO_GAIN = "no measurable reduction at the channels"
 
 
 @dataclass(frozen=True)
@@ -52,11 +55,15 @@ class Decision:
     components: list[int]
     events: NDArray[np.int64]
     reason: str
+    not_removed: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Found:
-    """The artifacts found in a recording, and the decisions about them."""
+    """The artifacts found in a recording, and the decisions about them.
+
+    ``taken`` is what is to be removed, and ``shams`` what would be for sham events of each kind.
+    """
 
     scores: BlinkScores
     blinks: BlinkTimes
@@ -64,6 +71,8 @@ class Found:
     decisions: dict[str, Decision]
     status: str
     verdict: str
+    taken: Taken | None = None
+    shams: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
     @property
     def components(self) -> list[int]:
@@ -85,14 +94,130 @@ def check_artifacts(artifacts: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def find(
-    raw: BaseRaw, ica: ICA, artifacts: Sequence[str], max_components: int, reject: bool
+    raw: BaseRaw,
+    ica: ICA,
+    artifacts: Sequence[str],
+    max_components: int,
+    reject: bool,
+    *,
+    removal: str = "events",
+    band: tuple[float | None, float | None] = (1.0, 40.0),
+    filtered: BaseRaw | None = None,
 ) -> Found:
-    """Find the artifacts, and set ``ica.exclude`` to the components to remove."""
+    """Find the artifacts, and set ``ica.exclude`` to the components whose removal does good.
+
+    ``filtered`` is the copy in this ``band`` that the ICA was fitted on; None makes one.
+    """
     with quiet():
         scores, blink_scores, blinks = search_artifacts(
             ica, raw, max_components=max_components, reject_by_annotation=reject
         )
-    return judged(raw, ica, scores, blink_scores, blinks, artifacts, reject)
+    found = judged(raw, ica, scores, blink_scores, blinks, artifacts, reject)
+    if not ica.exclude:
+        return found
+    filtered = filtered_copy(raw, *band) if filtered is None else filtered
+    taken = to_take(raw, ica, found.decisions, {"removal": removal, "reject_by_annotation": reject})
+    in_band = partial(like_fitted, like=filtered, band=band)
+    return earned(found, taken, ica, filtered, reject, in_band)
+
+
+def earned(
+    found: Found, taken: Taken, ica: ICA, filtered: BaseRaw, reject: bool, in_band: InBand
+) -> Found:
+    """Keep the components whose removal does good, and update ``ica.exclude``.
+
+    ``in_band`` filters time courses like the copy that the ICA was fitted on.
+    """
+    decisions, parts, shams = dict(found.decisions), [], {}
+    for part in taken.parts:
+        decision = decisions[part.kind]
+        events = removed_events(part, decision.events, filtered)
+        gains, sham = _gains(part, events, ica, filtered, reject, in_band)
+        kept = [k for k in part.components if gains.get(k, 0.0) > 0]
+        if sham is not None:
+            shams[part.kind] = sham[[part.components.index(k) for k in kept]]
+        dropped = [k for k in part.components if k not in kept]
+        decisions[part.kind] = Decision(
+            decision.answer, kept, events if kept else decision.events, decision.reason, dropped
+        )
+        if kept:
+            parts.append(part.only(kept))
+    found = replace(found, decisions=decisions, shams=shams)
+    ica.exclude = found.components
+    n_times = taken.courses.shape[1]
+    return replace(found, taken=Taken.of_parts(parts, ica.exclude, n_times))
+
+
+def _gains(
+    part: Part,
+    events: NDArray[np.int64],
+    ica: ICA,
+    filtered: BaseRaw,
+    reject: bool,
+    in_band: InBand,
+) -> tuple[dict[int, float], NDArray[np.float64] | None]:
+    """Return what each component gains beyond sham events, and the part for those, in band."""
+    maps, sfreq, before = maps_in_volts(ica), filtered.info["sfreq"], filtered._data
+    bad = annotated_bad(filtered) if reject else np.zeros(filtered.n_times, bool)
+    courses = in_band(part.courses)
+    if part.how == "band":
+        return gains_in_band(part, courses, before, maps, bad, sfreq), None
+    samples = events[:, 0] - filtered.first_samp
+    options = (bad, sfreq)
+    gains = gains_at_events(
+        part, courses, before, maps, (samples, signs_of(part, samples, sfreq)), *options
+    )
+    if part.estimate is None or part.estimate.model is None:
+        return gains, None
+    sham = sham_events(part.estimate, sfreq, filtered.n_times)
+    sham_courses = in_band(sham_part(part.estimate, sham))
+    chance = gains_at_events(
+        part, sham_courses, before, maps, (sham, signs_of(part, sham, sfreq)), *options
+    )
+    return {
+        k: gain if gain > chance.get(k, 0.0) else 0.0 for k, gain in gains.items()
+    }, sham_courses
+
+
+def signs_of(part: Part, samples: NDArray[np.int64], sfreq: float) -> NDArray[np.float64]:
+    """Return 1 or -1 for each event, so that steps in opposite directions do not cancel."""
+    if part.kind is None or kinds()[part.kind].removal.shape != "step":
+        return np.ones(len(samples))
+    return directions(part.courses[0], samples, sfreq)
+
+
+def directions(
+    course: NDArray[np.float64], samples: NDArray[np.int64], sfreq: float
+) -> NDArray[np.float64]:
+    """Return the sign of each step, read 0.1 s before and after it: 1 or -1."""
+    away = max(1, round(_SAME * sfreq))
+    after, before = ((samples + k).clip(0, len(course) - 1) for k in (away, -away))
+    return np.where(course[after] >= course[before], 1.0, -1.0)
+
+
+def removed_events(part: Part, given: NDArray[np.int64], like: BaseRaw) -> NDArray[np.int64]:
+    """Return the events that were removed: those given that were confirmed, and those found."""
+    if part.estimate is None or part.how != "events":
+        return given
+    apart = _SAME * like.info["sfreq"]
+    found = part.estimate.events + like.first_samp
+    known = np.sort(given[:, 0])
+    if len(known) and len(found):
+        near = np.abs(found[:, np.newaxis] - known)
+        found = np.where(near.min(axis=1) <= apart, known[near.argmin(axis=1)], found)
+    return as_events(np.unique(found), kinds()[part.kind].event_id)
+
+
+def like_fitted(
+    courses: NDArray[np.float64], like: BaseRaw, band: tuple[float | None, float | None]
+) -> NDArray[np.float64]:
+    """Filter time courses like the copy that the ICA was fitted on."""
+    if not len(courses) or not courses.any():
+        return courses
+    info = mne.pick_info(like.info, range(len(courses)))
+    raw = mne.io.RawArray(courses.copy(), info, first_samp=like.first_samp, verbose="error")
+    raw.set_annotations(like.annotations, verbose="error")
+    return band_pass(raw, *band).get_data()
 
 
 def judged(
@@ -168,24 +293,13 @@ def decide(scores: ArtifactScores, kind: str) -> Decision:
 
 
 def _verdict(status: str, decisions: dict[str, Decision]) -> str:
-    """Return what was found as text, before anything is measured."""
-    if status == "cleaned":
-        return "; ".join(
-            f"{PLURALS[kind]} in {', '.join(component_names(one.components))}"
-            for kind, one in decisions.items()
-            if one.components
-        )
-    if status == "none":
-        names = [PLURALS[kind] if len(decisions) > 1 else kind for kind in decisions]
-        return f"no {' or '.join(names)} found, nothing removed"
-    told = [
-        one.reason if kind == "blink" else f"{one.reason} ({kind})"
+    """Return what was found as text, before anything is removed."""
+    told = {"cleaned": "yes", "unsure": "unsure"}.get(status)
+    lines = [
+        f"{PLURALS[kind]} in {', '.join(component_names(one.components))}"
+        if one.components
+        else f"{PLURALS[kind]}: unsure, {one.reason}"
         for kind, one in decisions.items()
-        if one.answer == "unsure"
+        if one.answer == told
     ]
-    return f"unsure, nothing removed: {'; '.join(told)}"
-
-
-def component_names(components: Sequence[int]) -> list[str]:
-    """Return MNE's names of components: ICA000, ICA001, ..."""
-    return [f"ICA{component:03d}" for component in components]
+    return "; ".join(lines) if lines else none_line(decisions)

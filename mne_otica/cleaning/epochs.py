@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import mne
@@ -20,13 +21,12 @@ from mne_otica.artifacts import (
     find_bads_blink,
 )
 from mne_otica.cleaning.clean import clean_raw, conclude, fit_ica, settings_of
-from mne_otica.cleaning.decide import DEFAULT, check_artifacts, component_names, judged
+from mne_otica.cleaning.decide import DEFAULT, check_artifacts, earned, judged
 from mne_otica.cleaning.result import Cleaned
-from mne_otica.cleaning.taken import Part, Taken
-from mne_otica.ica import ICA
-from mne_otica.removal.remove import REMOVALS, estimate, remove_artifacts, subtract
+from mne_otica.evaluation.text import component_names
+from mne_otica.removal.layout import Layout
+from mne_otica.removal.remove import REMOVALS, Part, Taken, parts_of, remove_artifacts, subtract
 from mne_otica.signals.recording import quiet
-from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.utils.checks import RandomState, _check_option, _validate_number, _validate_type
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ def clean_epochs(
     """
     _validate_type(epochs, mne.BaseEpochs, "epochs", "Epochs")
     _validate_type(raw, (mne.io.BaseRaw, None), "raw", "Raw or None")
-    epochs = epochs if epochs.preload else epochs.copy().load_data(verbose="error")
+    with quiet():
+        epochs = epochs if epochs.preload else epochs.copy().load_data()
     artifacts = check_artifacts(artifacts)
     _check_option("removal", removal, REMOVALS)
     _validate_type(max_components, "int-like", "max_components")
@@ -113,7 +114,7 @@ def clean_epochs(
                 cleaned = remove_artifacts(
                     cleaned,
                     result.ica,
-                    kind=kind,
+                    artifacts=kind,
                     events=one.events,
                     removal=removal,
                     exclude=one.components,
@@ -141,54 +142,40 @@ def _alone(epochs: BaseEpochs, **options: Any) -> Cleaned:
     blinks = BlinkTimes(blink_events(samples), "component" if exclude else "none", names)
     joined = _joined(ready)
     found = judged(joined, ica, scores, blink_scores, blinks, options["artifacts"], True)
-    cleaned, parts = epochs, []
-    for kind, one in found.decisions.items():
-        if one.components:
-            before = cleaned
-            cleaned, part = _without(cleaned, ica, kind, one.components, options["removal"])
-            parts.append((part, _taken(before, cleaned, ica, one.components)))
-    courses = np.zeros((len(ica.exclude), joined.n_times))
-    for part, taken in parts:
-        part.courses[:] = _side_by_side(taken)
-        courses[[ica.exclude.index(k) for k in part.components]] += part.courses
-    level = [_side_by_side(detrend(taken)) for _, taken in parts]
+    layout, in_band = Layout.of(epochs), partial(_detrended, n_epochs=len(epochs))
+    wanted = {kind: (one.components, None) for kind, one in found.decisions.items()}
+    every = parts_of(epochs, ica, wanted, removal=options["removal"], reject=True)
+    parts = [_side_by_side(part, layout) for part in every.parts]
+    taken = Taken.of_parts(parts, ica.exclude, joined.n_times)
+    if parts:
+        found = earned(found, taken, ica, joined, True, in_band)
+        taken = found.taken
+    cleaned = epochs.copy()
+    subtract(cleaned, ica, ica.exclude, layout.spread(taken.courses))
     settings = settings_of(ica, joined, **options)
-    all_taken = Taken(courses, tuple(part for part, _ in parts))
-    result = conclude(joined, joined, ica, found, all_taken, settings, level)
-    return replace(result, raw=None, epochs=epochs.copy() if cleaned is epochs else cleaned)
+    level = [in_band(part.courses) for part in taken.parts]
+    result = conclude(joined, joined, ica, found, taken, settings, level)
+    return replace(result, raw=None, epochs=cleaned)
 
 
-def _without(
-    epochs: BaseEpochs, ica: ICA, kind: str, components: list[int], removal: str
-) -> tuple[BaseEpochs, Part]:
-    """Return epochs without artifacts of one kind, and a `Part` whose courses are still zero."""
-    unset = np.zeros((len(components), len(epochs) * len(epochs.times)))
-    if removal == "component":
-        with quiet():
-            cleaned = remove_artifacts(epochs, ica, removal=removal, exclude=components)
-        return cleaned, Part(kind, components, unset)
-    estimated = estimate(epochs, ica, components, None, True, kind)
-    # There are no sham events for epochs, which are put side by side.
-    part = Part(kind, components, unset, replace(estimated, model=None))
-    return subtract(epochs, ica, components, estimated), part
+def _side_by_side(part: Part, layout: Layout) -> Part:
+    """Return a part without the gaps between epochs; there are no sham events for epochs."""
+    courses = layout.cut(part.courses)
+    if part.estimate is None:
+        return replace(part, courses=courses)
+    events = layout.without_gaps(part.estimate.events)
+    estimate = replace(part.estimate, part=courses, events=events, model=None)
+    return replace(part, courses=courses, estimate=estimate)
 
 
-def _taken(
-    epochs: BaseEpochs, cleaned: BaseEpochs, ica: ICA, components: list[int]
-) -> NDArray[np.float64]:
-    """Return what was removed from the components in each epoch."""
-    before, after = (one.get_data(picks=ica.ch_names) for one in (epochs, cleaned))
-    return unmixing_in_volts(ica)[components] @ (before - after)
-
-
-def _side_by_side(data: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return epochs as one long array of signals."""
-    return np.concatenate(list(data), axis=1)
+def _detrended(courses: NDArray[np.float64], n_epochs: int) -> NDArray[np.float64]:
+    """Return epochs side by side, each without its linear trend."""
+    return detrend(courses.reshape(len(courses), n_epochs, -1)).reshape(courses.shape)
 
 
 def _joined(epochs: BaseEpochs) -> BaseRaw:
     """Return concatenated epochs as a recording in which the joints are marked as bad."""
-    data, length = _side_by_side(epochs.get_data()), len(epochs.times)
+    data, length = np.concatenate(list(epochs.get_data()), axis=1), len(epochs.times)
     joined = mne.io.RawArray(data, epochs.info, verbose="error")
     sfreq = epochs.info["sfreq"]
     joints = np.arange(len(epochs) + 1) * length / sfreq

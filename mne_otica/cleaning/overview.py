@@ -51,7 +51,6 @@ def glances(result: Cleaned) -> list[Glance]:
     """Return a summary of each component, in order."""
     index = None if result.stability is None else result.stability.index
     removed_as = {k: one.kind for one in result.kinds.values() for k in one.components}
-    changed = {k for one in result.kinds.values() for k in one.components if k not in one.left_in}
     shown = []
     for k, label in enumerate(result.artifacts.labels):
         row = _telling([row for row in result.artifacts.rows if row.component == k], removed_as)
@@ -64,7 +63,7 @@ def glances(result: Cleaned) -> list[Glance]:
                 answer=row.answer,
                 reason=row.reason,
                 trust=None if index is None else float(index[k]),
-                removed=k in result.ica.exclude and (k in changed or k not in removed_as),
+                removed=k in result.ica.exclude,
             )
         )
     return shown

@@ -13,11 +13,11 @@ import numpy as np
 from mne.utils import logger
 from numpy.typing import NDArray
 
-from mne_otica.artifacts import ArtifactScores, BlinkScores, BlinkTimes
-from mne_otica.evaluation.evaluate import KindResult, Preservation, RMSReduction, kind_line, plain
-from mne_otica.ica import ICA
+from mne_otica.artifacts import ArtifactScores, BlinkTimes
+from mne_otica.evaluation.measures import KindResult, plain
+from mne_otica.evaluation.text import component_names, kind_line
+from mne_otica.ica import ICA, maps_in_volts
 from mne_otica.signals.recording import quiet
-from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.trust.stability import Stability
 from mne_otica.utils.docs import fill_doc
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from mne import BaseEpochs
     from mne.io import BaseRaw
+
+    from mne_otica.viz import ComponentReview
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -34,8 +36,8 @@ class Cleaned:
     Attributes
     ----------
     raw : instance of Raw | None
-        A copy of the recording, cleaned; unchanged unless ``status`` is ``"cleaned"``. None if
-        epochs were cleaned without their recording.
+        A copy of the recording, cleaned; unchanged unless ``status`` is ``"cleaned"`` or
+        ``"poor"``. None if epochs were cleaned without their recording.
     ica : instance of ICA
         The fitted ICA; its ``exclude`` holds the components removed.
     events : ndarray, shape (n_events, 3)
@@ -45,19 +47,12 @@ class Cleaned:
         activity has no events.
     blinks : instance of BlinkTimes
         The blinks, and the channels they were found in.
-    scores : instance of BlinkScores
-        The evidence for blinks in each component.
     artifacts : instance of ArtifactScores
         Probability, answer and reason for each component and each kind of artifact, also for
         kinds that were not to be removed.
     kinds : dict
         For each kind in ``artifacts``, an instance of KindResult: components, events, benefit
         and harm.
-    benefit : instance of RMSReduction | None
-        How much of the blinks was removed, or of the first other kind removed by events; None
-        if there is no such kind.
-    harm : instance of Preservation | None
-        How much of the signal away from these events was removed.
     removed : ndarray, shape (n_removed, n_times)
         The time course that was removed from each component in ``ica.exclude``, without
         filtering: zero between the blinks, or with ``removal="component"`` the whole component.
@@ -66,10 +61,13 @@ class Cleaned:
     versions : dict
         Versions of Python and the packages used.
     verdict : str
-        One line: benefit and harm, or why nothing was removed.
+        One sentence for each kind that was found: the share removed, events, components, and
+        the share of the signal removed elsewhere; or why nothing was removed.
     status : str
-        ``"cleaned"`` if anything was removed, ``"unsure"`` if nothing was removed because the
-        evidence was not sufficient, and ``"none"`` if no artifact was found.
+        ``"cleaned"``; ``"poor"`` if of every kind removed less than half was removed, or more
+        than 30 percent of the signal elsewhere; ``"unsure"`` if nothing was removed because
+        the evidence was not sufficient; ``"none"`` if no artifact was found, or none whose
+        removal does measurable good.
     epochs : instance of Epochs | None
         The cleaned epochs, of :func:`mne_otica.clean_epochs`.
     stability : instance of Stability | None
@@ -80,11 +78,8 @@ class Cleaned:
     ica: ICA
     events: NDArray[np.int64]
     blinks: BlinkTimes
-    scores: BlinkScores
     artifacts: ArtifactScores
     kinds: dict[str, KindResult]
-    benefit: RMSReduction | None
-    harm: Preservation | None
     removed: NDArray[np.float64]
     settings: dict[str, Any]
     versions: dict[str, str]
@@ -164,7 +159,24 @@ class Cleaned:
 
         return viz.plot_components(self, show=show)
 
-    def with_components(self, components: Sequence[int]) -> Cleaned:
+    @fill_doc
+    def review(self, *, show: bool = True) -> ComponentReview:
+        """Choose components by clicking them, and see the effect.
+
+        Parameters
+        ----------
+        %(show)s
+
+        Returns
+        -------
+        review : instance of ComponentReview
+            The figures and the choice; ``review.result()`` returns the recording cleaned with it.
+        """
+        from mne_otica.viz import ComponentReview
+
+        return ComponentReview(self, show=show)
+
+    def with_components(self, components: Sequence[int], kind: str | None = None) -> Cleaned:
         """Return the same recording cleaned of other components.
 
         Parameters
@@ -172,6 +184,8 @@ class Cleaned:
         components : sequence of int
             The components to remove. If a component was found to hold an artifact, only the
             artifact is removed from it; all others are removed entirely.
+        kind : str | None
+            What the others hold. Then they are removed and measured as this kind.
 
         Returns
         -------
@@ -180,7 +194,7 @@ class Cleaned:
         """
         from mne_otica.cleaning.by_hand import rechosen
 
-        return rechosen(self, components)
+        return rechosen(self, components, kind)
 
     def report(self, *, title: str | None = None) -> mne.Report:
         """Make a report of figures and a table.
@@ -205,7 +219,7 @@ class Cleaned:
         Returns
         -------
         facts : dict
-            Verdict, settings, versions, blinks, scores, kinds, benefit and harm.
+            Verdict, settings, versions, blinks, artifacts and kinds with benefit and harm.
         """
         return {
             "status": self.status,
@@ -218,11 +232,8 @@ class Cleaned:
                 "channels": self.blinks.channels,
                 "samples": self.blinks.events[:, 0].tolist(),
             },
-            "scores": self.scores.to_dict(),
             "artifacts": self.artifacts.to_dict(),
             "kinds": {kind: one.to_dict() for kind, one in self.kinds.items()},
-            "benefit": None if self.benefit is None else self.benefit.to_dict(),
-            "harm": None if self.harm is None else self.harm.to_dict(),
             "stability": None if self.stability is None else plain(self.stability.to_dict()),
         }
 
@@ -274,50 +285,20 @@ class Cleaned:
         rows : list of tuple of str
             Name and value of each.
         """
-        removed = [self.ica._ica_names[index] for index in self.ica.exclude]
         rows = [
             ("Blinks", self._told_by()),
-            ("Components removed", ", ".join(removed) or "none"),
+            ("Components removed", ", ".join(component_names(self.ica.exclude)) or "none"),
             ("Components fitted", f"{self.ica.n_components_} by {self.ica.method}"),
+            ("Samples changed", self._changed()),
         ]
-        rows += [
-            (kind.capitalize(), line)
-            for kind, one in self.kinds.items()
-            if kind != "blink" and (line := kind_line(one))
-        ]
+        for kind, one in self.kinds.items():
+            if line := kind_line(one):
+                rows += [(kind.capitalize(), line.partition(": ")[2]), *_figures(one)]
         if self.stability is not None:
             told = [self.stability.describe(component) for component in self.ica.exclude]
             told.append(f"{self.stability.stable.sum()} components are stable")
             rows.append(("Trust", "; ".join(told) + ". Stable does not mean brain."))
-        if self.benefit is None or self.harm is None:
-            return rows
-        benefit, harm = self.benefit, self.harm
-        # Benefit and harm of the first kind that was measured at its events
-        event = next(one.event for one in self.kinds.values() if one.benefit is benefit)
-        many, names = f"{event}s", benefit.most_affected()
-        taken = ", ".join(f"{name} {share:.1%}" for name, share in harm.taken_out_per_band.items())
-        power = ", ".join(f"{name} {change:+z.1%}" for name, change in harm.band_power.items())
-        return [
-            *rows,
-            (
-                f"Reduction of the average {event} at {', '.join(names)}",
-                f"{benefit.average:.0%}{_over_events(benefit.average_interval, many)}",
-            ),
-            (f"Reduction of the RMS at {many} there", f"{benefit.over(names):.0%}"),
-            (
-                f"Reduction of the RMS at {many}, all channels",
-                f"{benefit.overall:.0%}{_over_events(benefit.interval, many)}",
-            ),
-            ("Samples changed", self._changed()),
-            (f"Taken out away from {many}", f"{harm.taken_out:.1%} of the signal ({taken})"),
-            *(
-                []
-                if harm.sham is None
-                else [("Taken out for as many sham events", f"{harm.sham:.1%} of the signal")]
-            ),
-            (f"Change of power away from {many}", power),
-            ("Rank", f"{harm.rank_before} before, {harm.rank_after} after"),
-        ]
+        return rows
 
     @property
     def name(self) -> str:
@@ -330,8 +311,8 @@ class Cleaned:
     def _changed(self) -> str:
         """Return the share of the samples that changed, as text."""
         changed = self.removed.any(axis=0)
-        if changed.all():
-            return "all"
+        if changed.all() or not changed.any():
+            return "all" if changed.any() else "none"
         n_windows = np.count_nonzero(np.diff(np.r_[0, changed]) > 0)
         return f"{changed.mean():.1%}, in {n_windows} windows; the others are as recorded"
 
@@ -341,7 +322,7 @@ class Cleaned:
         if not names:
             return "none"
         told = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-        circular = " (the component itself, so the reduction flatters)"
+        circular = " (the removed component: the reduction is biased upwards)"
         return f"{len(self.blinks.events)} from {told}" + (
             circular if self.blinks.source == "component" else ""
         )
@@ -353,6 +334,33 @@ class Cleaned:
         from mne_otica.viz.html import head
 
         return head(self)
+
+
+def _figures(one: KindResult) -> list[tuple[str, str]]:
+    """Return the figures of one kind that was measured at its events."""
+    if one.benefit is None or one.harm is None:
+        return []
+    benefit, harm, many = one.benefit, one.harm, f"{one.event}s"
+    names = benefit.most_affected()
+    taken = ", ".join(f"{name} {share:.1%}" for name, share in harm.taken_out_per_band.items())
+    power = ", ".join(f"{name} {change:+z.1%}" for name, change in harm.band_power.items())
+    rows = [
+        (
+            f"Reduction of the average {one.event} at {', '.join(names)}",
+            f"{benefit.average:.0%}{_over_events(benefit.average_interval, many)}",
+        ),
+        (f"Reduction of the RMS at {many} there", f"{benefit.over(names):.0%}"),
+        (
+            f"Reduction of the RMS at {many}, all channels",
+            f"{benefit.overall:.0%}{_over_events(benefit.interval, many)}",
+        ),
+        (f"Removed away from {many}", f"{harm.taken_out:.1%} of the signal ({taken})"),
+        (f"Change of power away from {many}", power),
+        ("Rank", f"{harm.rank_before} before, {harm.rank_after} after"),
+    ]
+    if harm.sham is not None:
+        rows.insert(-2, (f"Removed for sham {many}", f"{harm.sham:.1%} of the signal"))
+    return rows
 
 
 def _over_events(interval: tuple[float, float], events: str) -> str:

@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 MOST_AFFECTED = 5  # channels at which blinks are measured: others hardly see them
-OVER_CLEANED = 0.3  # share of the signal away from blinks; more than blinks alone explain
+# Limits of a result that is called poor: share of the signal removed away from the artifact, and
+# share of the artifact removed. Agreed in the design, not tuned.
+OVER_CLEANED = 0.3
+LEAST_REMOVED = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +183,7 @@ class Preservation:
         return figures
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KindResult:
     """The result for one kind of artifact.
 
@@ -192,28 +195,29 @@ class KindResult:
         ``"yes"`` if components were found that can be removed, ``"unsure"`` if there may be
         some, else ``"no"``.
     components : list of int
-        The components that hold it and were to be removed.
+        The components that were changed.
     events : ndarray, shape (n_events, 3)
-        The MNE events of those components, or of the best candidate.
+        The MNE events that were removed, those found during the removal included. If nothing
+        was removed, the events of the best candidate.
     how : str
-        What was removed from them: the part that belongs to the ``"events"``, the part in a
-        frequency ``"band"``, the whole ``"component"``, or ``"none"``.
+        What was removed from the components: the part that belongs to the ``"events"``, the
+        part in a frequency ``"band"``, the whole ``"component"``, or ``"none"``.
     reason : str
         The best candidate and the evidence for or against it; empty if there is none.
     gone : float | None
-        The share that was removed: of the average event, or of the RMS above 15 Hz for muscle,
-        at the channels where it is largest. None if nothing was removed or measured.
+        The share that was removed: of the average event, or of the RMS above ``l_freq`` for
+        muscle, at the five channels where it is largest. None if nothing was removed or measured.
     benefit : instance of RMSReduction | None
         The benefit in full, if there are events. Eye movements in opposite directions are
         flipped before they are averaged.
     harm : instance of Preservation | None
         What was removed away from the events, or in total if there are none.
-    whole : bool
-        Whether whole components were removed because the artifact could not be separated
-        from the rest: eyes that hardly rest, an electrode that does more than pop.
-    left_in : list of int
-        The components from which nothing was removed, because the channels do not show the
-        artifact with the topography of the component.
+    not_removed : list of int
+        The components that hold the artifact, but were left as they are.
+    why : str
+        Why they were not removed.
+    l_freq : float | None
+        The lower limit of the band, if the kind is removed by band.
     """
 
     kind: str
@@ -225,8 +229,9 @@ class KindResult:
     gone: float | None = None
     benefit: RMSReduction | None = None
     harm: Preservation | None = None
-    whole: bool = False
-    left_in: list[int] = field(default_factory=list)
+    not_removed: list[int] = field(default_factory=list)
+    why: str = ""
+    l_freq: float | None = None
 
     @property
     def event(self) -> str:
@@ -235,17 +240,27 @@ class KindResult:
 
     @property
     def cost(self) -> float | None:
-        """Share of the signal that was removed without being an artifact.
+        """The share of the signal removed away from the artifact, or of all for a band."""
+        return None if self.harm is None else self.harm.taken_out
 
-        For blinks this is what was removed away from them, for beats, steps and pops what as
-        many sham events would remove, and for muscle, which may be present at all times,
-        everything that was removed.
+    @property
+    def poor(self) -> bool:
+        """Whether little of the artifact was removed, or much else.
+
+        Brain activity is part of the signal above 15 Hz, so there is no limit for muscle.
         """
-        if self.harm is None:
-            return None
-        if self.kind == "blink" or self.harm.sham is None:
-            return self.harm.taken_out
-        return self.harm.sham
+        if self.gone is None:
+            return False
+        little = self.how != "band" and self.gone < LEAST_REMOVED
+        return little or (self.cost or 0.0) > OVER_CLEANED
+
+    def __repr__(self) -> str:
+        gone = "" if self.gone is None else f", gone={self.gone:.2f}"
+        cost = "" if self.cost is None else f", elsewhere={self.cost:.3f}"
+        return (
+            f"<KindResult | {self.answer}, components={self.components}, "
+            f"{len(self.events)} events{gone}{cost}>"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as numbers and lists, for JSON.
@@ -265,8 +280,9 @@ class KindResult:
                 "gone": self.gone,
                 "benefit": None if self.benefit is None else self.benefit.to_dict(),
                 "harm": None if self.harm is None else self.harm.to_dict(),
-                "whole": self.whole,
-                "left_in": self.left_in,
+                "not_removed": self.not_removed,
+                "why": self.why,
+                "poor": self.poor,
                 "cost": self.cost,
             }
         )

@@ -20,7 +20,6 @@ from mne_otica.removal.estimate import (
 )
 from mne_otica.removal.linear_estimate import Array, Mask, Samples
 from mne_otica.removal.saccades import pop_part, step_part
-from mne_otica.removal.shown import shown
 
 # Share of the variance of an eye movement component that steps do not explain. If it is larger, the
 # eyes move in other ways, such as smooth pursuit, and the whole component is removed.
@@ -39,27 +38,11 @@ def kind_part(
     bad: Mask,
     *,
     highpass: float = 0.0,
-    others: Array | None = None,
 ) -> Estimate:
     """Estimate the artifacts of one kind in the time courses of components.
 
-    Parameters
-    ----------
-    removal : Removal
-        How this kind is removed.
-    courses : ndarray, shape (n_components, n_times)
-        The time courses. They are not changed.
-    sfreq : float
-        The sampling rate in hertz.
-    samples : ndarray, shape (n_events,)
-        The events, as samples from 0.
-    bad : ndarray of bool, shape (n_times,)
-        Samples that must not be used.
-    highpass : float
-        The corner frequency of the high-pass filter applied to the recording, in hertz.
-    others : ndarray, shape (n_components, n_times) | None
-        What the other components add along the topography of each, see `shown`. None skips this
-        check, as for blinks, whose times come from the channels.
+    ``samples`` are the events from 0, ``bad`` the samples that must not be used, and ``highpass``
+    the corner frequency of the high-pass filter applied to the recording, in hertz.
     """
     if removal.shape == "bump" and removal.how == "events":
         return artifact_part(courses, sfreq, samples, bad, highpass=highpass)
@@ -70,11 +53,7 @@ def kind_part(
     if removal.how == "events" and not estimate.whole:
         rest = courses - estimate.part
         estimate = replace(estimate, model=_Again(removal, rest, sfreq, bad, highpass))
-    if others is None:
-        return estimate
-    shares = shown(estimate.part, others, sfreq, bad)
-    scaled = _changed(shares[:, np.newaxis] * estimate.part, estimate.events, estimate.weights)
-    return replace(scaled, whole=estimate.whole, model=estimate.model, shares=shares)
+    return estimate
 
 
 @dataclass(frozen=True, eq=False)

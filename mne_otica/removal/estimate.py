@@ -41,9 +41,6 @@ class Estimate:
         of them is removed.
     model : object | None
         The model of the artifact, if it can tell what sham events would remove.
-    shares : ndarray, shape (n_components,) | None
-        The share of the artifact in each component that the channels show, see `shown`; the rest
-        is not removed. None if this was not checked.
     """
 
     part: NDArray[np.float64]
@@ -52,7 +49,6 @@ class Estimate:
     windows: NDArray[np.int64]
     whole: bool
     model: _Sham | None = field(default=None, repr=False)
-    shares: NDArray[np.float64] | None = None
 
 
 class _Sham(Protocol):

@@ -45,22 +45,24 @@ class Layout:
 
     def read(
         self, inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], reject: bool
-    ) -> tuple[Array, Mask]:
-        """Return the time courses of the components, and the samples that must not be used."""
-        courses = self.project(inst, ica, unmixing_in_volts(ica)[exclude])
+    ) -> tuple[Array, Mask, Mask]:
+        """Return time courses, samples that must not be used, and those that are not finite."""
+        courses = self._project(inst, ica, unmixing_in_volts(ica)[exclude])
         if isinstance(inst, mne.io.BaseRaw):
             bad = annotated_bad(inst) if reject else np.zeros(inst.n_times, bool)
         else:
             bad = np.ones(self.total, bool)
             for start in self.starts:
                 bad[start : start + self.length] = False
-        bad |= ~np.isfinite(courses.sum(axis=0))
-        return courses - unmixing_offset(ica)[exclude], bad
+        broken = ~np.isfinite(courses.sum(axis=0))
+        return courses - unmixing_offset(ica)[exclude], bad | broken, broken
 
-    def project(self, inst: BaseRaw | BaseEpochs, ica: ICA, weights: Array) -> Array:
+    def _project(self, inst: BaseRaw | BaseEpochs, ica: ICA, weights: Array) -> Array:
         """Return weighted sums of the channels that an ICA was fitted on, zero between epochs."""
         picks = [inst.ch_names.index(name) for name in ica.ch_names]
         found = np.zeros((len(weights), self.total))
+        if not len(weights):
+            return found
         if isinstance(inst, mne.io.BaseRaw):
             for begin in range(0, self.total, _CHUNK):
                 end = min(begin + _CHUNK, self.total)
@@ -70,13 +72,45 @@ class Layout:
             found[:, start : start + self.length] = weights @ data
         return found
 
-    def find(
+    def samples(
+        self,
+        inst: BaseRaw | BaseEpochs,
+        ica: ICA,
+        components: Sequence[int],
+        events: ArrayLike | None,
+        reject: bool,
+        kind: str,
+    ) -> Samples:
+        """Return the samples of events, which are searched for if None are given."""
+        if events is None:
+            return self._find(inst, ica, components, reject, kind)
+        return self._place(inst, events)
+
+    def cut(self, courses: Array) -> Array:
+        """Return time courses side by side, without the gaps between epochs."""
+        return np.concatenate([courses[:, k : k + self.length] for k in self.starts], axis=1)
+
+    def spread(self, courses: Array) -> Array:
+        """Return time courses with gaps between epochs: the inverse of `cut`."""
+        found = np.zeros((len(courses), self.total))
+        for epoch, start in enumerate(self.starts):
+            own = courses[:, epoch * self.length : (epoch + 1) * self.length]
+            found[:, start : start + self.length] = own
+        return found
+
+    def without_gaps(self, samples: Samples) -> Samples:
+        """Return the samples that lie in epochs, counted without the gaps."""
+        epoch = np.searchsorted(self.starts, samples, "right") - 1
+        late = samples - self.starts[epoch]
+        return (epoch * self.length + late)[late < self.length]
+
+    def _find(
         self,
         inst: BaseRaw | BaseEpochs,
         ica: ICA,
         exclude: Sequence[int],
         reject: bool,
-        kind: str = "blink",
+        kind: str,
     ) -> Samples:
         """Return the events of a kind, found in the components, or for blinks in the channels.
 
@@ -96,7 +130,7 @@ class Layout:
         epoch = np.minimum(samples // self.length, len(self.starts) - 1)
         return self.starts[epoch] + samples - epoch * self.length
 
-    def place(self, inst: BaseRaw | BaseEpochs, events: ArrayLike) -> Samples:
+    def _place(self, inst: BaseRaw | BaseEpochs, events: ArrayLike) -> Samples:
         """Return the samples of events in the continuous time courses."""
         sfreq = inst.info["sfreq"]
         if isinstance(inst, mne.io.BaseRaw):

@@ -1,29 +1,24 @@
-"""Removal of the artifact from a component, instead of the whole component."""
+"""The one path of removal: from recordings, from epochs, of a part or of whole components."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import mne
 import numpy as np
 from mne.utils import logger, verbose
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mne_otica.artifacts import check_kinds, kinds
+from mne_otica.ica import maps_in_volts
 from mne_otica.removal.by_kind import kind_part
-from mne_otica.removal.estimate import (
-    RATE,
-    Estimate,
-    artifact_part,
-    sham_events,
-    sham_part,
-)
+from mne_otica.removal.estimate import Estimate
 from mne_otica.removal.layout import Layout
 from mne_otica.signals.low_rate import check_ica
 from mne_otica.signals.recording import quiet
-from mne_otica.signals.unmixing import maps_in_volts, others_along_maps
+from mne_otica.signals.windows import runs
 from mne_otica.utils.checks import _check_option, _validate_flag, _validate_type
 from mne_otica.utils.docs import fill_doc
 
@@ -32,19 +27,76 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
     from mne.preprocessing import ICA
 
-__all__ = [
-    "RATE",
-    "Estimate",
-    "artifact_part",
-    "estimate",
-    "kind_part",
-    "remove_artifacts",
-    "sham_events",
-    "sham_part",
-    "subtract",
-]
+_PIECE = 2**17  # samples that are subtracted at a time, to limit memory
 
 REMOVALS = ("events", "component")
+
+
+class Wanted(Protocol):
+    """Components to remove, and the MNE events of the artifact; None searches for them."""
+
+    components: list[int]
+    events: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is removed for one kind of artifact, or by a person's choice if ``kind`` is None.
+
+    ``courses`` has a row for each of ``components``. ``estimate`` is how they were
+    estimated; None if whole components are removed.
+    """
+
+    kind: str | None
+    components: list[int]
+    courses: NDArray[np.float64]
+    estimate: Estimate | None = None
+
+    @property
+    def how(self) -> str:
+        """How it is removed: by ``"events"``, by ``"band"``, or as the whole ``"component"``."""
+        if self.estimate is None or self.estimate.whole:
+            return "component"
+        return kinds()[self.kind].removal.how
+
+    @property
+    def l_freq(self) -> float | None:
+        """The lower limit of the band, if it is removed by band."""
+        return kinds()[self.kind].removal.l_freq if self.how == "band" else None
+
+    def only(self, components: Sequence[int]) -> Part:
+        """Return the part of some of the components."""
+        rows = [k for k, one in enumerate(self.components) if one in components]
+        courses = self.courses[rows]
+        estimate = self.estimate
+        if estimate is not None:
+            estimate = replace(estimate, part=estimate.part[rows])
+        return replace(
+            self,
+            components=[self.components[k] for k in rows],
+            courses=courses,
+            estimate=estimate,
+        )
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What is removed from the excluded components, a row for each, and its parts by kind."""
+
+    courses: NDArray[np.float64]
+    parts: tuple[Part, ...] = ()
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[Part], exclude: Sequence[int], n_times: int) -> Taken:
+        """Add up the parts, a row for each of the excluded components."""
+        courses = np.zeros((len(exclude), n_times))
+        for part in parts:
+            courses[[exclude.index(k) for k in part.components]] += part.courses
+        return cls(courses, tuple(parts))
+
+    def of(self, kind: str | None) -> Part | None:
+        """Return what is removed for one kind, or by a person's choice."""
+        return next((part for part in self.parts if part.kind == kind), None)
 
 
 @verbose
@@ -53,7 +105,7 @@ def remove_artifacts(
     inst: BaseRaw | BaseEpochs,
     ica: ICA,
     *,
-    kind: str = "blink",
+    artifacts: str = "blink",
     events: ArrayLike | None = None,
     removal: str = "events",
     exclude: Sequence[int] | None = None,
@@ -69,7 +121,7 @@ def remove_artifacts(
         changed.
     ica : instance of ICA
         Any fitted :class:`mne.preprocessing.ICA`.
-    kind : str
+    artifacts : str
         The kind of artifact: ``"blink"``, ``"eye movement"``, ``"heartbeat"``,
         ``"muscle"`` or ``"electrode"``. Pops of an electrode are removed by their events; if it
         also crackles, drifts or hums, the whole component is removed.
@@ -117,100 +169,124 @@ def remove_artifacts(
     jump that decays. Muscle activity above 15 Hz is what exceeds the spectrum expected of
     brain activity, without rhythms; below 15 Hz as much is removed as a muscle of that strength
     has there.
-
-    For all kinds except blinks, whose times come from the channels, the estimate is checked: if the
-    channels show clearly less of the artifact along the topography of the component,
-    accordingly less is removed; if they show less than half of it, or not significantly any,
-    nothing is removed from the component.
     """
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
     _validate_type(ica, mne.preprocessing.ICA, "ica", "an ICA instance")
-    _validate_type(kind, str, "kind")
-    check_kinds(kind, "kind")
+    _validate_type(artifacts, str, "artifacts")
+    check_kinds(artifacts, "artifacts")
     _check_option("removal", removal, REMOVALS)
     _validate_flag(reject_by_annotation, "reject_by_annotation")
     check_ica(ica, inst)
-    if isinstance(inst, mne.BaseEpochs) and not inst.preload:
-        inst = inst.copy().load_data(verbose="error")  # drops bad epochs
     exclude = _check_exclude(ica, exclude)
-    if removal == "component":
-        return _without(inst, ica, exclude)
-    estimated = estimate(inst, ica, exclude, events, reject_by_annotation, kind)
-    logger.info(
-        f"{len(estimated.events)} events in {len(exclude)} component(s) taken out"
-        + (", and all the rest of the component(s) with them." if estimated.whole else ".")
-    )
-    return subtract(inst, ica, exclude, estimated)
+    with quiet():
+        cleaned = inst.copy().load_data()  # drops bad epochs
+    wanted = {artifacts: (exclude, events)} if exclude else {}
+    taken = parts_of(cleaned, ica, wanted, removal=removal, reject=reject_by_annotation)
+    subtract(cleaned, ica, exclude, taken.courses)
+    part = taken.of(artifacts)
+    if part is not None:
+        whole = ", whole components." if part.how == "component" else "."
+        n_events = 0 if part.estimate is None else len(part.estimate.events)
+        logger.info(f"Removed {n_events} events from {len(exclude)} component(s){whole}")
+    return cleaned
 
 
-def estimate(
+def take_out(
+    inst: BaseRaw | BaseEpochs, ica: ICA, wanted: Mapping[str, Wanted], settings: dict[str, Any]
+) -> Taken:
+    """Remove the artifacts from loaded data in place, and return what was removed.
+
+    The parameters are those of `to_take`.
+    """
+    taken = to_take(inst, ica, wanted, settings)
+    subtract(inst, ica, ica.exclude, taken.courses)
+    return taken
+
+
+def to_take(
+    inst: BaseRaw | BaseEpochs, ica: ICA, wanted: Mapping[str, Wanted], settings: dict[str, Any]
+) -> Taken:
+    """Return what is to be removed for the components in ``ica.exclude``.
+
+    Components of no kind in ``wanted``, chosen by a person, are removed entirely.
+    ``ica.exclude`` is sorted in place: components of the first kind first.
+    """
+    of_kinds = {
+        kind: ([k for k in one.components if k in ica.exclude], one.events)
+        for kind, one in wanted.items()
+    }
+    known = list(dict.fromkeys(k for some, _ in of_kinds.values() for k in some))
+    by_hand = [k for k in ica.exclude if k not in known]
+    ica.exclude = known + by_hand
+    options = dict(removal=settings["removal"], reject=settings["reject_by_annotation"])
+    return parts_of(inst, ica, of_kinds, by_hand, **options)
+
+
+def put_back(raw: BaseRaw, ica: ICA, courses: NDArray[np.float64]) -> BaseRaw:
+    """Undo `take_out` in place, up to rounding of the samples that it changed."""
+    subtract(raw, ica, ica.exclude, -courses)
+    return raw
+
+
+def parts_of(
     inst: BaseRaw | BaseEpochs,
     ica: ICA,
-    exclude: Sequence[int],
-    events: ArrayLike | None,
+    wanted: Mapping[str, tuple[list[int], ArrayLike | None]],
+    by_hand: Sequence[int] = (),
+    *,
+    removal: str,
     reject: bool,
-    kind: str = "blink",
-) -> Estimate:
-    """Estimate the artifact in the excluded components of a recording.
+) -> Taken:
+    """Return the part of each kind in its components, and whole components chosen by hand.
 
-    The time courses of epochs are put side by side, with gaps between them.
+    ``wanted`` holds the components and the MNE events of each kind; None searches for events.
+    A component of several kinds is reduced by each in turn.
     """
+    every = list(dict.fromkeys([k for some, _ in wanted.values() for k in some] + list(by_hand)))
     layout = Layout.of(inst)
-    courses, bad = layout.read(inst, ica, exclude, reject)
-    if not len(exclude):
-        samples = np.zeros(0, np.int64)
-    elif events is None:
-        samples = layout.find(inst, ica, exclude, reject, kind)
-    else:
-        samples = layout.place(inst, events)
-    highpass = inst.info["highpass"] or 0.0
-    others = None
-    if kind != "blink" and len(exclude):
-        others = layout.project(inst, ica, others_along_maps(ica, exclude))
-    return kind_part(
-        kinds()[kind].removal,
-        courses,
-        inst.info["sfreq"],
-        samples,
-        bad,
-        highpass=highpass,
-        others=others,
-    )
+    courses, bad, broken = layout.read(inst, ica, every, reject)
+    # Components are unknown where any channel is not finite, so nothing is removed there.
+    left, parts = np.where(broken, 0.0, courses), []
+    if by_hand:
+        rows = [every.index(k) for k in by_hand]
+        parts.append(Part(None, list(by_hand), left[rows].copy()))
+        left[rows] = 0.0
+    for kind, (components, events) in wanted.items():
+        if not components:
+            continue
+        rows = [every.index(k) for k in components]
+        part = Part(kind, list(components), left[rows])
+        if removal == "events":
+            samples = layout.samples(inst, ica, components, events, reject, kind)
+            highpass = inst.info["highpass"] or 0.0
+            estimate = kind_part(
+                kinds()[kind].removal,
+                np.where(broken, np.nan, left[rows]),
+                inst.info["sfreq"],
+                samples,
+                bad,
+                highpass=highpass,
+            )
+            part = Part(kind, list(components), np.where(broken, 0.0, estimate.part), estimate)
+        left[rows] = left[rows] - part.courses
+        parts.append(part)
+    return Taken.of_parts(parts, every, courses.shape[1])
 
 
 def subtract(
-    inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], estimated: Estimate
-) -> BaseRaw | BaseEpochs:
-    """Return a copy of a recording without the artifact."""
-    with quiet():
-        cleaned = inst.copy().load_data()
+    inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], courses: NDArray[np.float64]
+) -> None:
+    """Subtract time courses of components in place; where all are zero, no sample is touched."""
     maps = maps_in_volts(ica)[:, list(exclude)]
     picks = [inst.ch_names.index(name) for name in ica.ch_names]
     layout = Layout.of(inst)
     for epoch, start in enumerate(layout.starts):
-        data = cleaned._data[epoch] if isinstance(inst, mne.BaseEpochs) else cleaned._data
-        for first, last in estimated.windows:
-            begin, end = max(first, start), min(last, start + layout.length)
-            if begin < end:
-                part = maps @ estimated.part[:, begin:end]
-                data[picks, begin - start : end - start] -= part
-    return cleaned
-
-
-def _without(inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int]) -> BaseRaw | BaseEpochs:
-    """Return a copy of a recording without whole components."""
-    ica = copy.copy(ica)
-    ica.exclude = list(exclude)  # ICA.apply would add to those that are set
-    with quiet():
-        before = inst.copy().load_data()
-        cleaned = ica.apply(before.copy())
-    picks = [inst.ch_names.index(name) for name in ica.ch_names]
-    # One NaN in a channel would become NaN in all of them.
-    broken = ~np.isfinite(before._data[..., picks, :].sum(axis=-2, keepdims=True))
-    if broken.any():
-        kept = np.where(broken, before._data[..., picks, :], cleaned._data[..., picks, :])
-        cleaned._data[..., picks, :] = kept
-    return cleaned
+        data = inst._data[epoch] if isinstance(inst, mne.BaseEpochs) else inst._data
+        own = courses[:, start : start + layout.length]
+        for first, last in runs(own.any(axis=0)):
+            for begin in range(first, last, _PIECE):
+                span = slice(begin, min(begin + _PIECE, last))
+                data[picks, span] -= maps @ own[:, span]
 
 
 def _check_exclude(ica: ICA, exclude: Sequence[int] | None) -> list[int]:

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from mne_otica.cleaning import clean as cleaning
 from mne_otica.cleaning.by_hand import conclude_choice
 from mne_otica.cleaning.saved import found_again, found_content
-from mne_otica.cleaning.taken import to_take
-from mne_otica.evaluation import evaluate as evaluation
+from mne_otica.cleaning.decide import Found, find
+from mne_otica.removal.remove import Taken, take_out, to_take
+from mne_otica.evaluation.measures import plain
 from mne_otica.signals.recording import filtered_copy
 from mne_otica.study import storage as files
 from mne_otica.study.components_table import (
@@ -49,7 +50,7 @@ class UnitStages(UnitState):
         self._raws: dict[Recording, tuple[BaseRaw, list[str]]] = {}
         self._bads: dict[Recording, list[str]] = {}
         self._filtered: dict[Recording, BaseRaw] = {}
-        self._cleaned: dict[Recording, tuple[BaseRaw, cleaning.Taken]] = {}
+        self._cleaned: dict[Recording, tuple[BaseRaw, Taken]] = {}
 
     def do(self, stage: str, recording: Recording | None = None) -> None:
         """Run a stage unless it is done."""
@@ -79,7 +80,7 @@ class UnitStages(UnitState):
                 "Key": key,
                 "Warnings": self._reader_warnings(recording)
                 + list(dict.fromkeys(str(warning.message) for warning in caught)),
-                "Results": files.rounded(evaluation.plain(results)),
+                "Results": files.rounded(plain(results)),
             }
             files.write_json(scratch / sidecar.name, files.sealed(content))
         for path in written:
@@ -146,7 +147,7 @@ class UnitStages(UnitState):
         ica = mne.preprocessing.read_ica(self.path("fit", ".fif"), verbose="error")
         raw = self._together(self._raw)
         find_parameters = self.parameters("find")
-        found = cleaning.find(
+        found = find(
             raw,
             ica,
             find_parameters["artifacts"],
@@ -244,14 +245,14 @@ class UnitStages(UnitState):
         cleaned.save(path, split_naming="bids")
         return {"components": sorted(ica.exclude)}
 
-    def _clean(self, recording: Recording, ica: ICA) -> tuple[BaseRaw, cleaning.Taken]:
+    def _clean(self, recording: Recording, ica: ICA) -> tuple[BaseRaw, Taken]:
         """Return the cleaned recording, and what was removed."""
         if recording not in self._cleaned:
             settings = self.parameters("fit") | self.parameters("apply", recording)
             cleaned = self._raw(recording).copy()
             cleaned.info["bads"] = self._bads[recording]
             decisions = self._found(recording, ica).decisions
-            taken = cleaning.take_out(cleaned, ica, decisions, settings)
+            taken = take_out(cleaned, ica, decisions, settings)
             self._cleaned[recording] = cleaned, taken
         return self._cleaned[recording]
 
@@ -302,7 +303,7 @@ class UnitStages(UnitState):
         found = self._found(recording, ica)
         return conclude_choice(cleaned, filtered, ica, found, taken, settings, brief=brief)
 
-    def _found(self, recording: Recording, ica: ICA) -> cleaning.Found:
+    def _found(self, recording: Recording, ica: ICA) -> Found:
         """Return what was found, with the events in one recording."""
         content = self.sidecar("find")["Results"]
         samples = {kind: one[recording.name.label] for kind, one in content["samples"].items()}

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import signal
 
-from mne_otica.cleaning.decide import PLURALS
+from mne_otica.evaluation.text import PLURALS
 from mne_otica.cleaning.overview import parts
 from mne_otica.evaluation.measures import plain
 from mne_otica.signals.unmixing import unmixing_in_volts

@@ -143,7 +143,7 @@ def _turns(result: Cleaned, part: KindResult) -> NDArray[np.float64]:
     samples = part.benefit.samples - result._filtered.first_samp
     if kinds()[part.kind].removal.shape != "step" or not part.components:
         return np.ones(len(samples))
-    from mne_otica.cleaning.clean import directions
+    from mne_otica.cleaning.decide import directions
 
     taken = result._taken[result.ica.exclude.index(part.components[0])]
     return directions(taken, samples, result._filtered.info["sfreq"])

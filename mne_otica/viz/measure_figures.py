@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.evaluation import evaluate as evaluation
+from mne_otica.evaluation import harm as harm_measures
 from mne_otica.utils.docs import fill_doc
 from mne_otica.viz.drawing import (
     AFTER,
@@ -122,13 +122,13 @@ def plot_band_power(
     check_axes(None if ax is None else [ax], 1)
     if ax is None:
         (ax,) = axes_in_a_row(1, (6, 3.4), top=0.6)
-    shown = (harm.freqs >= 1) & (harm.freqs <= evaluation.BANDS["gamma"][1])
+    shown = (harm.freqs >= 1) & (harm.freqs <= harm_measures.BANDS["gamma"][1])
     for power, style, label in (
         (harm.power_before, BEFORE, "before"),
         (harm.power_after, AFTER, "after"),
     ):
         ax.semilogy(harm.freqs[shown], 1e12 * power[shown], label=label, **style)
-    for name, (low, high) in evaluation.BANDS.items():
+    for name, (low, high) in harm_measures.BANDS.items():
         ax.axvline(low, color="0.85", linewidth=0.8, zorder=0)
         ax.text(
             np.sqrt(low * high),

@@ -4,10 +4,10 @@ from dataclasses import FrozenInstanceError
 import mne
 import numpy as np
 import pytest
+from mne_otica.evaluation.evaluate import BANDS, OVER_CLEANED
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mne_otica import preservation, rms_reduction, verdict
-from mne_otica.evaluation.evaluate import BANDS, OVER_CLEANED
 
 SFREQ = 200.0
 NAMES = ["Fp1", "Fp2", "Cz", "Pz", "O1", "O2"]

@@ -5,14 +5,14 @@ from dataclasses import replace
 import mne
 import numpy as np
 import pytest
+from mne_otica.evaluation.evaluate import kind_line
+from mne_otica.removal.shown import shown
 from numpy.testing import assert_array_equal
 
 from mne_otica import clean_raw, remove_artifacts
 from mne_otica.artifacts import kinds
 from mne_otica.cleaning.overview import glances
-from mne_otica.evaluation.evaluate import kind_line
 from mne_otica.removal.remove import kind_part
-from mne_otica.removal.shown import shown
 from mne_otica.simulation import simulate_raw
 
 SFREQ = 200.0

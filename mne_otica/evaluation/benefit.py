@@ -1,0 +1,210 @@
+"""Benefit: how much of the artifact was removed at its events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from mne.utils import logger, verbose
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from mne_otica.evaluation.measures import MOST_AFFECTED, RMSReduction, reduction
+from mne_otica.signals.windows import (
+    HALF_WINDOW,
+    Pair,
+    event_samples,
+    whole_windows,
+    window_bounds,
+)
+from mne_otica.utils.checks import RandomState, _check_option, as_generator
+from mne_otica.utils.docs import fill_doc
+
+if TYPE_CHECKING:
+    from mne.io import BaseRaw
+
+_BASELINE = 0.25  # s before the window of an event
+_N_BOOTSTRAP = 2000
+
+
+@verbose
+@fill_doc
+def rms_reduction(
+    before: BaseRaw,
+    after: BaseRaw,
+    events: ArrayLike,
+    *,
+    tmin: float = -HALF_WINDOW,
+    tmax: float = HALF_WINDOW,
+    picks: str | Sequence[str | int] | None = None,
+    normalize: str | None = None,
+    reject_by_annotation: bool = True,
+    random_state: RandomState = 0,
+    verbose: bool | str | int | None = None,
+) -> RMSReduction:
+    """Measure how much of the signal around blinks was removed.
+
+    Parameters
+    ----------
+    %(before_after)s
+    events : array-like, shape (n_events, 3)
+        MNE events at the blinks, for instance of :func:`mne_otica.find_blink_events`.
+    tmin, tmax : float
+        The window around each event, in seconds. Windows that reach beyond the recording are
+        left out and counted.
+    %(picks_eeg)s
+    normalize : "zscore" | None
+        ``"zscore"`` scales each channel by its mean and standard deviation before cleaning,
+        as in the paper, so that all channels have the same weight.
+    reject_by_annotation : bool
+        Whether to leave out windows that hold spans annotated as bad.
+    random_state : int | instance of RandomState | instance of Generator | None
+        The seed of the intervals.
+    %(verbose)s
+
+    Returns
+    -------
+    reduction : instance of RMSReduction
+        The reduction overall, with an interval, per event and per channel.
+
+    Notes
+    -----
+    The RMS is computed without filtering. Offsets and drifts would count as signal that was not
+    removed; if there are any, apply the same high-pass filter to both recordings first.
+
+    Brain activity in the windows lowers ``overall``, so this figure rewards removing brain
+    activity. ``average`` does not, as brain activity cancels in the average over blinks.
+    """
+    _check_option("normalize", normalize, ("zscore", None))
+    pair = Pair.of(before, after, picks, reject_by_annotation)
+    return benefit_of(pair, events, (tmin, tmax), normalize, as_generator(random_state))
+
+
+def benefit_of(
+    pair: Pair,
+    events: ArrayLike,
+    limits: tuple[float, float] = (-HALF_WINDOW, HALF_WINDOW),
+    normalize: str | None = None,
+    rng: np.random.Generator | None = None,
+    signs: NDArray[np.float64] | None = None,
+) -> RMSReduction:
+    """Measure the benefit on arrays; see `rms_reduction`.
+
+    ``signs`` are 1 or -1 for each event, so that steps of opposite sign do not cancel.
+    """
+    rng = as_generator(0) if rng is None else rng
+    bounds = window_bounds(*limits, pair.sfreq)
+    samples = event_samples(events, pair.first_samp, pair.n_times)
+    if not len(samples):
+        raise ValueError("There are no events, so there is nothing to measure; pass at least one.")
+    used, n_edge, n_bad = whole_windows(samples, pair.bad, bounds)
+    if not len(used):
+        raise ValueError(
+            f"No window is left of {len(samples)} event(s): the edges of the recording cut "
+            f"{n_edge}, and {n_bad} hold spans annotated as bad; pass a shorter window (now "
+            f"{limits[0]} to {limits[1]} s) or other events."
+        )
+    shift, scale = _scaling(pair.before, normalize)
+    signs = np.ones(len(used)) if signs is None else signs[np.isin(samples, used)]
+    at = used[:, np.newaxis] + np.arange(*bounds)
+    # Shape (before and after, n_events, n_channels, n_times in the window)
+    cut = np.array(
+        [
+            ((x[:, at] - shift[:, None]) / scale[:, None]).swapaxes(0, 1)
+            for x in (pair.before, pair.after)
+        ]
+    )
+    cut = cut * signs[:, np.newaxis, np.newaxis]
+    # One mean square per event and channel is enough for all but the averages.
+    power = np.mean(cut**2, axis=3)
+    blink_size = np.sqrt(np.mean(np.mean(cut[0], axis=0) ** 2, axis=1))
+    result = RMSReduction(
+        overall=reduction(*power.sum(axis=(1, 2))),
+        interval=_interval(power.sum(axis=2), rng),
+        per_event=reduction(*power.sum(axis=2)),
+        per_channel=reduction(*power.sum(axis=1)),
+        rms_before=np.sqrt(power[0].mean(axis=0)),
+        rms_after=np.sqrt(power[1].mean(axis=0)),
+        blink_size=blink_size,
+        **_average_reduction(pair, cut * scale, used, bounds, blink_size, signs),
+        ch_names=pair.ch_names,
+        samples=used + pair.first_samp,
+        n_edge=n_edge,
+        n_bad=n_bad,
+    )
+    logger.info(
+        f"RMS around {len(used)} events reduced by {result.overall:.1%} over "
+        f"{len(pair.ch_names)} channels, that of their average by {result.average:.1%} at the "
+        f"most affected; {n_edge} cut by the edges, {n_bad} in bad spans."
+    )
+    return result
+
+
+def _average_reduction(
+    pair: Pair,
+    cut: NDArray[np.float64],
+    used: NDArray[np.int64],
+    bounds: tuple[int, int],
+    blink_size: NDArray[np.float64],
+    signs: NDArray[np.float64],
+) -> dict[str, Any]:
+    """Return the reduction of the average over events, relative to the baseline before it."""
+    start = max(bounds[0] - int(_BASELINE * pair.sfreq), -int(used.min()))
+    baseline = used[:, np.newaxis] + np.arange(start, max(bounds[0], start + 1))
+    levels = [np.nanmean(x[:, baseline], axis=2).T for x in (pair.before, pair.after)]
+    cut = cut - signs[:, np.newaxis, np.newaxis] * np.array(levels)[..., np.newaxis]
+    most = np.argsort(-blink_size)[:MOST_AFFECTED]
+    power = np.sum(np.mean(cut, axis=1) ** 2, axis=2)
+    average = reduction(*power[:, most].sum(axis=1))
+    return dict(
+        average=average,
+        average_interval=_jackknife(average, cut[:, :, most]),
+        average_per_channel=reduction(*power),
+    )
+
+
+def _jackknife(average: float, cut: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the 95 percent jackknife interval of the reduction of the average.
+
+    A bootstrap would be biased: a draw has fewer distinct events, so brain activity cancels less
+    in its average, and the reduction would be smaller in every draw.
+    """
+    n_events = cut.shape[1]
+    if n_events < 2:
+        return float("nan"), float("nan")
+    without = (cut.sum(axis=1, keepdims=True) - cut) / (n_events - 1)
+    values = reduction(*np.sum(without**2, axis=(2, 3)))
+    error = np.sqrt((n_events - 1) * np.var(values))
+    reach = float(stats.t.ppf(0.975, n_events - 1) * error)
+    return average - reach, min(1.0, average + reach)
+
+
+def _scaling(
+    data: NDArray[np.float64], normalize: str | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return offset and scale of each channel, as columns."""
+    if normalize is None:
+        return np.zeros((len(data), 1)), np.ones((len(data), 1))
+    scale = np.nanstd(data, axis=1, keepdims=True)
+    return np.nanmean(data, axis=1, keepdims=True), np.where(scale > 0, scale, 1.0)
+
+
+def _interval(power: NDArray[np.float64], rng: np.random.Generator) -> tuple[float, float]:
+    """Return the bootstrap interval of the reduction over events, from their powers.
+
+    The powers have the shape (2, n_events).
+    """
+    n_events = power.shape[1]
+    if n_events < 2:
+        return float("nan"), float("nan")
+    drawn = rng.integers(n_events, size=(_N_BOOTSTRAP, n_events))
+    return _percentiles(reduction(*power[:, drawn].sum(axis=2)))
+
+
+def _percentiles(values: NDArray[np.float64]) -> tuple[float, float]:
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return float("nan"), float("nan")
+    low, high = np.percentile(values, [2.5, 97.5])
+    return float(low), float(high)

@@ -1,0 +1,175 @@
+"""Harm: how much of the signal away from the artifact was removed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from mne.utils import logger, verbose
+from numpy.typing import ArrayLike, NDArray
+
+from mne_otica.evaluation.measures import Preservation, reduction, rms_ratio
+from mne_otica.signals.windows import (
+    HALF_WINDOW,
+    Pair,
+    event_samples,
+    free_samples,
+    free_spectra,
+    rank_of,
+    runs,
+    window_bounds,
+)
+from mne_otica.utils.checks import warn
+from mne_otica.utils.docs import fill_doc
+
+if TYPE_CHECKING:
+    from mne.io import BaseRaw
+
+BANDS = {
+    "delta": (1.0, 4.0),
+    "theta": (4.0, 8.0),
+    "alpha": (8.0, 13.0),
+    "beta": (13.0, 30.0),
+    "gamma": (30.0, 45.0),
+}
+# Distance from the windows of blinks, in seconds: the same for all recordings, so that their
+# figures can be compared. Removal reaches 0.7 s from the peak of a blink, so 1.25 s is beyond it.
+MARGIN = 1.0
+_LEAST_SECONDS = 2.0  # away from events; with less, there is no figure
+
+
+@verbose
+@fill_doc
+def preservation(
+    before: BaseRaw,
+    after: BaseRaw,
+    events: ArrayLike,
+    *,
+    tmin: float = -HALF_WINDOW,
+    tmax: float = HALF_WINDOW,
+    picks: str | Sequence[str | int] | None = None,
+    reject_by_annotation: bool = True,
+    verbose: bool | str | int | None = None,
+) -> Preservation:
+    """Measure how much of the signal away from blinks was removed.
+
+    Parameters
+    ----------
+    %(before_after)s
+    events : array-like, shape (n_events, 3)
+        MNE events at the blinks. The harm is measured in all samples at least a second away
+        from their windows.
+    tmin, tmax : float
+        The window around each event, in seconds.
+    %(picks_eeg)s
+    %(reject_spans)s
+    %(verbose)s
+
+    Returns
+    -------
+    harm : instance of Preservation
+        What was removed, overall, per channel and per band; band power and rank.
+    """
+    pair = Pair.of(before, after, picks, reject_by_annotation)
+    return harm_of(pair, events, (tmin, tmax))
+
+
+def harm_of(
+    pair: Pair,
+    events: ArrayLike,
+    limits: tuple[float, float] = (-HALF_WINDOW, HALF_WINDOW),
+    sham: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+    brief: bool = False,
+    margin: float = MARGIN,
+) -> Preservation:
+    """Measure the harm on arrays; see `preservation`.
+
+    ``sham`` are topographies and time courses of what would be removed for sham events.
+    ``brief`` skips spectra, correlation and rank.
+    """
+    bounds = window_bounds(*limits, pair.sfreq)
+    samples = event_samples(events, pair.first_samp, pair.n_times)
+    free = free_samples(pair, samples, bounds, margin)
+    if free.sum() < _LEAST_SECONDS * pair.sfreq:
+        warn(
+            f"Only {free.sum() / pair.sfreq:.1f} s of the recording are away from its "
+            f"{len(samples)} events and bad spans, so the harm cannot be measured there."
+        )
+        free[:] = False
+    power = _powers(pair, free)
+    freqs, spectra = (np.zeros(0), np.zeros((3, 0))) if brief else free_spectra(pair, free)
+    result = Preservation(
+        taken_out=rms_ratio(power[2].sum(), power[0].sum()),
+        taken_out_per_channel=rms_ratio(power[2], power[0]),
+        taken_out_per_band={
+            name: rms_ratio(*(_in_band(freqs, spectra[k], band) for k in (2, 0)))
+            for name, band in BANDS.items()
+        },
+        sham=None if sham is None else rms_ratio(_power_of(*sham, free), power[0].sum()),
+        rms_change=-reduction(*power[:2].sum(axis=1)),
+        correlation=float("nan") if brief else _correlation(pair, free),
+        band_power={
+            name: rms_ratio(*(_in_band(freqs, spectra[k], band) for k in (1, 0))) ** 2 - 1
+            for name, band in BANDS.items()
+        },
+        freqs=freqs,
+        power_before=spectra[0],
+        power_after=spectra[1],
+        rank_before=0 if brief else rank_of(pair.before, pair.info),
+        rank_after=0 if brief else rank_of(pair.after, pair.info),
+        ch_names=pair.ch_names,
+        seconds=float(free.sum() / pair.sfreq),
+        margin=margin,
+    )
+    logger.info(
+        f"{result.taken_out:.1%} of the signal removed in {result.seconds:.0f} s away from "
+        f"events; rank {result.rank_before} before, {result.rank_after} after."
+    )
+    return result
+
+
+def _powers(pair: Pair, free: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the sums of squares of before, after and their difference, run by run."""
+    power = np.zeros((3, len(pair.before)))
+    for start, stop in runs(free):
+        before, after = pair.before[:, start:stop], pair.after[:, start:stop]
+        for k, x in enumerate((before, after, after - before)):
+            power[k] += np.einsum("ct,ct->c", x, x)
+    return power
+
+
+def _correlation(pair: Pair, free: NDArray[np.bool_]) -> float:
+    """Return the correlation at free samples, median over channels; NaN if there are none."""
+    if not free.any():
+        return float("nan")
+    spans = runs(free)
+    means = [
+        sum(x[:, start:stop].sum(axis=1) for start, stop in spans) / free.sum()
+        for x in (pair.before, pair.after)
+    ]
+    products = np.zeros((3, len(pair.before)))
+    for start, stop in spans:
+        one, other = (
+            x[:, start:stop] - mean[:, np.newaxis]
+            for x, mean in zip((pair.before, pair.after), means, strict=True)
+        )
+        for k, (a, b) in enumerate(((one, one), (other, other), (one, other))):
+            products[k] += np.einsum("ct,ct->c", a, b)
+    size = np.sqrt(products[0] * products[1])
+    each = products[2][size > 0] / size[size > 0]
+    return float(np.median(each)) if len(each) else float("nan")
+
+
+def _power_of(
+    maps: NDArray[np.float64], courses: NDArray[np.float64], free: NDArray[np.bool_]
+) -> float:
+    """Return the sum of squares over channels and free samples of courses with these maps."""
+    courses = courses[:, free]
+    return float(np.sum((maps.T @ maps) * (courses @ courses.T)))
+
+
+def _in_band(
+    freqs: NDArray[np.float64], psd: NDArray[np.float64], band: tuple[float, float]
+) -> float:
+    return psd[(freqs >= band[0]) & (freqs < band[1])].sum()

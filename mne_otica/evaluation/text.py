@@ -1,0 +1,95 @@
+"""The result in words: one sentence for each kind, all of one form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mne_otica.evaluation.measures import LEAST_REMOVED, OVER_CLEANED, KindResult
+
+PLURALS = {
+    "blink": "blinks",
+    "eye movement": "eye movements",
+    "heartbeat": "heartbeats",
+    "muscle": "muscle",
+    "electrode": "electrodes",
+}
+LONGEST = 200  # characters of a sentence
+_NAMED = 4  # components named in a sentence
+
+
+def component_names(components: Sequence[int]) -> list[str]:
+    """Return MNE's names of components: ICA000, ICA001, ..."""
+    return [f"ICA{component:03d}" for component in components]
+
+
+def kind_line(result: KindResult) -> str:
+    """Return the sentence about one kind; empty if it was not found."""
+    name = PLURALS[result.kind]
+    if not result.components:
+        if result.not_removed:
+            return f"{name}: found in {_names(result.not_removed)}, not removed: {result.why}"
+        if result.answer == "unsure":
+            return _short(f"{name}: unsure, not removed: {result.reason}")
+        return ""
+    if result.gone is None:
+        return f"{name}: removed {_source(result)}; no whole event to measure it by"
+    share = f"{100 * result.gone:.0f} %"
+    if result.how == "band":
+        line = f"{name}: {share} above {result.l_freq:g} Hz removed {_source(result)}"
+    else:
+        line = f"{name}: {share} removed {_source(result)}"
+    return line + _elsewhere(result) + _advice(result)
+
+
+def _elsewhere(result: KindResult) -> str:
+    cost = result.cost
+    if cost is None or cost != cost:
+        return "; events too frequent to measure elsewhere" if result.how != "band" else ""
+    return f"; {100 * cost:.1f} % " + ("of the signal" if result.how == "band" else "elsewhere")
+
+
+def _advice(result: KindResult) -> str:
+    """Return which limit a poor result fails, and what to try."""
+    if not result.poor:
+        return ""
+    if result.cost is not None and result.cost > OVER_CLEANED:
+        if result.how == "component":
+            return "; poor: much else removed, try fewer artifacts or more channels"
+        return "; poor: much else removed, check the components"
+    return f"; poor: less than {LEAST_REMOVED:.0%} removed, check the components".replace("%", " %")
+
+
+def _source(result: KindResult) -> str:
+    """Return events and components, in brackets."""
+    n_events = len(result.events)
+    told = [] if result.how == "band" else [f"{n_events} event{'s' * (n_events != 1)}"]
+    whole = "all of " if result.how == "component" else ""
+    told.append(whole + _names(result.components))
+    lost = 0 if result.harm is None else result.harm.rank_before - result.harm.rank_after
+    if lost > 0:
+        told.append(f"rank lower by {lost}")
+    return f"({', '.join(told)})"
+
+
+def hand_line(components: Sequence[int], share: float) -> str:
+    """Return the sentence about whole components that a person chose."""
+    return f"chosen by hand: {_names(components)}; {100 * share:.1f} % of the signal removed"
+
+
+def none_line(kinds: Iterable[str]) -> str:
+    """Return the sentence if nothing was found."""
+    *most, last = [PLURALS[kind] for kind in kinds]
+    return f"no {', '.join(most)}{' or ' if most else ''}{last} found, nothing removed"
+
+
+def _names(components: Sequence[int]) -> str:
+    """Return the names of the first components, and the number of the others."""
+    names = component_names(components)
+    if len(names) <= _NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
+
+
+def _short(line: str) -> str:
+    """Return a sentence that is not too long."""
+    return line if len(line) <= LONGEST else line[: LONGEST - 1].rsplit(" ", 1)[0] + "…"
