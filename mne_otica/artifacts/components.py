@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,7 @@ class Components:
     places: NDArray[np.float64]  # of the EEG channels on a sphere, likewise
     geometry: str
     sensors: Mapping[str, Signals]  # EOG, ECG and EMG channels, none of which has to be there
+    asked: list[str] = field(default_factory=list)  # the kinds that matter; none means all
 
     @classmethod
     def of(

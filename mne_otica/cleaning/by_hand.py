@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mne_otica.artifacts import BlinkTimes, locate_blinks
+from mne_otica.artifacts import as_events, blink_times, kinds
+from mne_otica.cleaning.blink_tables import BlinkTimes
 from mne_otica.cleaning.clean import conclude
 from mne_otica.cleaning.decide import Decision, Found
 from mne_otica.cleaning.result import Cleaned
@@ -53,7 +54,10 @@ def blinks_of_choice(
     """Return the blinks found, or those of the component that a person chose instead."""
     by_hand = sorted(ica.exclude) != sorted(components)
     if by_hand and blinks.source in ("component", "none"):
-        return locate_blinks(raw, ica=ica, reject_by_annotation=reject)
+        samples, source = blink_times(raw, ica=ica, reject_by_annotation=reject)
+        names = source.removeprefix("component ").split(", ")
+        events = as_events(samples, kinds()["blink"].event_id)
+        return BlinkTimes(events, "component" if len(events) else "none", names)
     return blinks
 
 

@@ -10,15 +10,8 @@ import numpy as np
 from mne.utils import logger
 from numpy.typing import NDArray
 
-from mne_otica.artifacts import (
-    ArtifactScores,
-    BlinkScores,
-    BlinkTimes,
-    as_events,
-    check_kinds,
-    kinds,
-    search_artifacts,
-)
+from mne_otica.artifacts import ArtifactScores, check_kinds, kinds, search
+from mne_otica.cleaning.blink_tables import BlinkScores, BlinkTimes, blinks_of
 from mne_otica.signals.recording import annotated_bad, quiet
 from mne_otica.signals.windows import HALF_WINDOW, whole_windows, window_bounds
 from mne_otica.utils.checks import _validate_type
@@ -28,9 +21,6 @@ if TYPE_CHECKING:
 
     from mne_otica.ica import ICA
 
-# The probability above which components are removed without a person looking at them: to remove
-# brain activity is considered nine times as costly as to leave an artifact in.
-REMOVE = 0.9
 # The kind with the best evidence; docs/artifacts.md has the numbers for the others and their
 # shortcomings. Electrodes should never be added: it is better to mark the channel as bad.
 DEFAULT = ("blink",)
@@ -89,9 +79,14 @@ def find(
 ) -> Found:
     """Find the artifacts, and set ``ica.exclude`` to the components to remove."""
     with quiet():
-        scores, blink_scores, blinks = search_artifacts(
-            ica, raw, max_components=max_components, reject_by_annotation=reject
+        scores = search(
+            ica,
+            raw,
+            artifacts=artifacts,
+            max_components=max_components,
+            reject_by_annotation=reject,
         )
+    blink_scores, blinks = blinks_of(scores)
     return judged(raw, ica, scores, blink_scores, blinks, artifacts, reject)
 
 
@@ -145,26 +140,11 @@ def _checkable(raw: BaseRaw, blinks: BlinkTimes, reject: bool) -> bool:
 
 def decide(scores: ArtifactScores, kind: str) -> Decision:
     """Decide about a kind for which each component is judged by itself."""
-    rows = [row for row in scores.rows if row.kind == kind and row.answer != "no"]
-    rows.sort(key=lambda row: -row.probability)
-    likeliest = {}
-    for row in scores.rows:
-        # A component may hold both blinks and eye movements; otherwise only its most probable
-        # kind counts.
-        if row.kind != "blink" and row.answer == "yes":
-            likeliest[row.component] = max(likeliest.get(row.component, 0.0), row.probability)
-    sure = [
-        row
-        for row in rows
-        if row.answer == "yes"
-        and row.probability >= REMOVE
-        and row.probability >= likeliest.get(row.component, 0.0)
-    ]
-    samples = [row.events[:, 0] for row in (sure or rows[:1])]
-    events = as_events(np.concatenate([np.zeros(0, np.int64), *samples]), kinds()[kind].event_id)
-    answer = "yes" if sure else "unsure" if rows else "no"
+    rows = [row for row in scores.of(kind) if row.answer != "no"]
+    chosen = [row.component for row in rows if row.remove]
+    answer = "yes" if chosen else "unsure" if rows else "no"
     reason = f"{component_names([rows[0].component])[0]}, {rows[0].reason}" if rows else ""
-    return Decision(answer, [row.component for row in sure], events, reason)
+    return Decision(answer, chosen, scores.events(kind), reason)
 
 
 def _verdict(status: str, decisions: dict[str, Decision]) -> str:

@@ -13,7 +13,8 @@ import numpy as np
 from mne.utils import logger
 from numpy.typing import NDArray
 
-from mne_otica.artifacts import ArtifactScores, BlinkScores, BlinkTimes
+from mne_otica.artifacts import ArtifactScores
+from mne_otica.cleaning.blink_tables import BlinkScores, BlinkTimes
 from mne_otica.evaluation.evaluate import KindResult, Preservation, RMSReduction, kind_line, plain
 from mne_otica.ica import ICA, maps_in_volts
 from mne_otica.signals.recording import quiet

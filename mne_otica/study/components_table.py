@@ -11,7 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mne_otica.artifacts import ArtifactScores, BlinkScores, component_rows, kinds
+from mne_otica.artifacts import ArtifactScores, component_rows, kinds
+from mne_otica.cleaning.blink_tables import BlinkScores
 
 # Of blinks
 _FIGURES = (

@@ -17,15 +17,12 @@ from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica.artifacts import (
-    BlinkCandidate,
-    BlinkScores,
-    BlinkTimes,
     as_events,
-    blink_events,
     kinds,
     restored,
 )
 from mne_otica.cleaning import clean as cleaning
+from mne_otica.cleaning.blink_tables import BlinkCandidate, BlinkScores, BlinkTimes
 from mne_otica.cleaning.by_hand import blinks_of_choice, conclude_choice
 from mne_otica.cleaning.taken import to_take
 from mne_otica.evaluation import evaluate as evaluation
@@ -352,7 +349,9 @@ class UnitStages(UnitState):
         results = self.sidecar("find")["Results"]
         found = results["blinks"]
         samples = np.array(found["samples"][recording.name.label], dtype=np.int64)
-        blinks = BlinkTimes(blink_events(samples), *(found[name] for name in _BLINK_FACTS))
+        blinks = BlinkTimes(
+            as_events(samples, kinds()["blink"].event_id), *(found[name] for name in _BLINK_FACTS)
+        )
         reject = self.parameters("fit")["reject_by_annotation"]
         return blinks_of_choice(self._raw(recording), ica, blinks, results["components"], reject)
 

@@ -1,4 +1,4 @@
-"""The results of the search for blinks."""
+"""Blinks as separate tables, for the modules that still read them so."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from numpy.typing import DTypeLike, NDArray
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from mne_otica.artifacts import ArtifactScores
 
 
 @dataclass(frozen=True)
@@ -237,3 +239,39 @@ class BlinkTimes:
     channels: list[str] = field(default_factory=list)
     polarity: int = 1
     score: float = 0.0
+
+
+def blinks_of(scores: ArtifactScores) -> tuple[BlinkScores, BlinkTimes]:
+    """Return the blinks of scores of all kinds."""
+    rows, values = [], np.zeros(scores.n_components)
+    for row in scores.of("blink"):
+        values[row.component] = row.probability
+        if row.figures:
+            decision = "blink" if row.answer == "yes" else row.answer
+            rows.append(
+                BlinkCandidate(
+                    component=row.component,
+                    events=int(np.nan_to_num(row.figures.get("events", 0))),
+                    polarity=1,
+                    score=row.probability,
+                    decision=decision,
+                    reason=row.reason,
+                    figures=row.figures,
+                    **{
+                        name: float(row.figures.get(name, np.nan))
+                        for name in (
+                            "kurtosis rate width height amplitude consistency rebound "
+                            "frontality focality eog_correlation"
+                        ).split()
+                    },
+                )
+            )
+    decisions = {row.decision for row in rows}
+    verdict = next((one for one in ("blink", "unsure") if one in decisions), "none present")
+    told = scores.sources["blink"]
+    source = "eog"
+    for prefix, name in (("channels ", "frontal"), ("component ", "component"), ("none", "none")):
+        if told.startswith(prefix):
+            source, told = name, told.removeprefix(prefix)
+    times = BlinkTimes(scores.events("blink"), source, told.split(", ") if told else [])
+    return BlinkScores(verdict, values, tuple(rows), scores.geometry, "blink"), times
