@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mne.preprocessing import ICA
 
 _EVEN = 0.5  # a channel or component whose events are used holds the artifact more likely than not
+_UNLIKELY = 0.05  # a tenth of even odds: the rest of the recording hardly makes up for this
 _BLINK_COMPONENTS = 2  # the lid, and the rotation of the eyes below it
 # Seconds before and after an event that an annotation covers.
 _SPANS = {
@@ -185,8 +186,7 @@ def search(
     ``max_components`` limits the blink components only.
     """
     known = _Known.of(ica, inst, ch_name=ch_name, reject_by_annotation=reject_by_annotation)
-    known.components.asked.extend(check_kinds(artifacts))
-    return known.judge(list(kinds()), ACCEPT, max_components, None)
+    return known.judge(list(kinds()), ACCEPT, max_components, None, check_kinds(artifacts))
 
 
 @dataclass(frozen=True)
@@ -213,29 +213,54 @@ class _Known:
         return cls(ica, inst, signals, Components.of(ica, inst.info, signals, sensors))
 
     def judge(
-        self, names: Sequence[str], threshold: float, most_blinks: int, most: int | None
+        self,
+        names: Sequence[str],
+        threshold: float,
+        most_blinks: int,
+        most: int | None,
+        asked: Sequence[str] | None = None,
     ) -> ArtifactScores:
-        """Return the scores, and put the labels into the ICA."""
+        """Return the scores, and put the labels into the ICA; kinds not ``asked`` are screened."""
         components, rows = self.components, []
         for name in names:
+            kind = kinds()[name]
             if name == "blink":
                 own = judge_together(components, threshold, most_blinks)
+                own = [self._with_events(row, components) for row in own]
+            elif asked is None or name in asked:
+                own = self._judged(components, kind, threshold)
             else:
-                own = [
-                    judged(components, kinds()[name], k, threshold) for k in range(len(components))
-                ]
-            rows += _limited([self._with_events(row) for row in own], most)
+                own = self._screened(kind, threshold)
+            rows += _limited(own, most)
         labels = [label_of(components, k, rows) for k in range(len(components))]
         scores = collected(rows, names, labels, components.geometry)
         put_labels(self.ica, scores)
         return self._with_blinks(scores) if "blink" in names else scores
 
-    def _with_events(self, row: ArtifactRow) -> ArtifactRow:
+    def _judged(self, components: Components, kind: Kind, threshold: float) -> list[ArtifactRow]:
+        """Return the rows of one kind, with events."""
+        rows = [judged(components, kind, k, threshold) for k in range(len(components))]
+        return [self._with_events(row, components) for row in rows]
+
+    def _screened(self, kind: Kind, threshold: float) -> list[ArtifactRow]:
+        """Return the rows of one kind; those unlikely in an excerpt are not looked at again."""
+        excerpt = self.components.excerpt
+        if excerpt is self.components:
+            return self._judged(excerpt, kind, threshold)
+        rows = [judged(excerpt, kind, k, threshold) for k in range(len(excerpt))]
+        likely = [row.component for row in rows if row.probability >= _UNLIKELY]
+        if likely:
+            closer = self._judged(self.components.pick(likely), kind, threshold)
+            for k, row in zip(likely, closer, strict=True):
+                rows[k] = replace(row, component=k)
+        return rows
+
+    def _with_events(self, row: ArtifactRow, components: Components) -> ArtifactRow:
         """Return a row with the events of its component."""
         if row.answer == "no":
             return row
         kind = kinds()[row.kind]
-        samples = kind.events(self.components, row.component) + self._first
+        samples = kind.events(components, row.component) + self._first
         return replace(row, events=as_events(samples, kind.event_id))
 
     @property
@@ -367,8 +392,6 @@ def check_kinds(artifacts: str | Sequence[str] | None, name: str = "artifacts") 
         return known
     _validate_type(artifacts, (str, list, tuple), name, 'a kind, a list of kinds, or "all"')
     asked = [artifacts] if isinstance(artifacts, str) else list(artifacts)
-    if "all" in asked:
-        return known
     unknown = [kind for kind in asked if kind not in known]
     if unknown or not asked:
         raise ValueError(

@@ -126,7 +126,7 @@ def remove_artifacts(
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
     _validate_type(ica, mne.preprocessing.ICA, "ica", "an ICA instance")
     _validate_type(kind, str, "kind")
-    check_kinds(kind, "kind")
+    check_kinds([kind], "kind")
     _check_option("removal", removal, REMOVALS)
     _validate_flag(reject_by_annotation, "reject_by_annotation")
     check_ica(ica, inst)
