@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from benchmarks.isolated import watched
 from benchmarks.removal_cases import DONORS, HOSTS, Case, Trials, evoked, real, simulated
 from benchmarks.results import show
-from mne_otica import datasets, find_bads_blink, locate_blinks, remove_artifacts
+from mne_otica import datasets, find_bads_blink, find_blink_events, remove_artifacts
 from mne_otica.cleaning.clean import fit_ica
 from mne_otica.ica import ICA
 from mne_otica.removal.remove import estimate, sham_part, subtract
@@ -288,7 +288,7 @@ def recording_row(folder: Path, name: str) -> str:
     """Return benefit, harm and sham figure of one real recording."""
     raw, table = recording(folder, name)
     ica, exclude = fit(raw)
-    blinks = locate_blinks(raw, ica=ica).events[:, 0] - raw.first_samp
+    blinks = find_blink_events(raw, ica=ica)[:, 0] - raw.first_samp
     sfreq = raw.info["sfreq"]
     estimated = estimate(raw, ica, exclude, None, True)
     kept = mne.pick_types(raw.info, eeg=True, exclude="bads")

@@ -5,7 +5,6 @@ from .artifacts import (
     find_bads_artifacts,
     find_bads_blink,
     find_blink_events,
-    locate_blinks,
 )
 from .cleaning import clean_epochs, clean_raw
 from .eeglab import export_ica_eeglab, read_ica_eeglab
@@ -33,7 +32,6 @@ __all__ = [
     "find_bads_artifacts",
     "find_bads_blink",
     "find_blink_events",
-    "locate_blinks",
     "metrics",
     "otica",
     "preservation",

@@ -14,14 +14,14 @@ from numpydoc.validate import validate
 
 import mne_otica
 from mne_otica import datasets, metrics, simulation, viz
-from mne_otica.artifacts import BlinkCandidate, BlinkScores, BlinkTimes
+from mne_otica.artifacts import ArtifactRow, ArtifactScores
 from mne_otica.cleaning.clean import Cleaned
 from mne_otica.study.study import Study
 from mne_otica.trust.stability import Stability
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_validation"]
-RESULTS = (BlinkCandidate, BlinkScores, BlinkTimes, Cleaned, Preservation, RMSReduction)
+RESULTS = (ArtifactRow, ArtifactScores, Cleaned, Preservation, RMSReduction)
 RESULTS += (simulation.SimulatedRecording, Stability, Study)
 
 

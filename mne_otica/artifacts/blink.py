@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import kurtosis
 
 from mne_otica.artifacts import events as ev
 from mne_otica.artifacts.components import Components
 from mne_otica.artifacts.kinds import Feature, Kind, Removal
 from mne_otica.artifacts.maps import eye_share, frontality
-from mne_otica.artifacts.model import ACCEPT, answer, explain, probability, weigh
 from mne_otica.artifacts.rhythm import alike
-from mne_otica.artifacts.tables import BlinkCandidate, BlinkScores
-
-if TYPE_CHECKING:
-    from mne import BaseEpochs
-    from mne.io import BaseRaw
-    from mne.preprocessing import ICA
+from mne_otica.artifacts.scores import ArtifactRow, judged
 
 _GATE = 0.5  # excess kurtosis between 1 and 10 Hz; wide: even one blink a second has 1
 TOGETHER = 0.5  # share of the large deflections that have to be at the blinks of the best
@@ -204,144 +197,72 @@ KIND = Kind(
 )
 
 
-@dataclass(frozen=True)
-class Rule:
-    """How to decide."""
+def judge_together(components: Components, threshold: float, most: int) -> list[ArtifactRow]:
+    """Judge each component by itself, and then those together that blink together.
 
-    max_components: int = 2
-    threshold: float = ACCEPT
-
-
-def by_evidence(components: Components, rule: Rule) -> BlinkScores:
-    """Judge each component by all the evidence, and then those together that blink together."""
-    rows = _judge_each(components, rule.threshold)
-    rows = _keep_together(rows, components, rule)
-    values = np.zeros(len(components.blinks))
-    for row in rows:
-        values[row.component] = row.score
-    decisions = {row.decision for row in rows}
-    verdict = "blink" if "blink" in decisions else "none present"
-    if verdict != "blink" and "unsure" in decisions:
-        verdict = "unsure"
-    return BlinkScores(verdict, values, tuple(rows), components.geometry, "blink")
+    The rows come without events, the best first.
+    """
+    rows = [judged(components, KIND, k, threshold) for k in range(len(components))]
+    return _keep_together(sorted(rows, key=_ranks(components)), components, threshold, most)
 
 
-def by_kurtosis(components: Components, ica: ICA, inst: BaseRaw | BaseEpochs) -> BlinkScores:
-    """Return the table of the paper's rule: the highest kurtosis, at the full rate."""
-    values = _kurtosis(ica, inst)
-    rows = []
-    for k in np.argsort(-values):
-        row = _row(int(k), components.blinks[k], figures(components, k))
-        highest = k == np.argmax(values)
-        rows.append(
-            replace(
-                row,
-                kurtosis=float(values[k]),
-                score=float(values[k]),
-                decision="blink" if highest else "no",
-                reason="has the highest kurtosis" if highest else "its kurtosis is not the highest",
-            )
-        )
-    return BlinkScores("blink", values, tuple(rows), components.geometry, "max_kurtosis")
+def _ranks(components: Components) -> Callable[[ArtifactRow], tuple[int, float]]:
+    """Order rows: blinks before others, by evidence and by how much of blinks they hold."""
 
+    def rank(row: ArtifactRow) -> tuple[int, float]:
+        if row.answer != "yes":
+            return 1, -row.probability
+        found = components.blinks[row.component]
+        volts = components.volts(row.component, found.height * found.scale)
+        size = volts if np.isfinite(volts) else found.height
+        odds = row.probability / max(1 - row.probability, 1e-6)
+        return 0, -odds * found.n_events * size
 
-def _kurtosis(ica: ICA, inst: BaseRaw | BaseEpochs) -> NDArray[np.float64]:
-    """Return the excess kurtosis of each component, in the samples that are finite."""
-    sources = ica.get_sources(inst).get_data()
-    if sources.ndim == 3:
-        sources = np.concatenate(list(sources), axis=1)
-    values = [kurtosis(row[np.isfinite(row)]) for row in sources]
-    return np.nan_to_num(values)  # a constant has none
-
-
-def _judge_each(components: Components, threshold: float) -> list[BlinkCandidate]:
-    """Judge each component that passes the gate by itself, best first."""
-    rows = []
-    for k, one in enumerate(components.blinks):
-        if not gate(components, k):
-            known = figures(components, k)
-            rows.append(_judged(_row(k, one, known), known, threshold))
-    return sorted(rows, key=_rank)
-
-
-def _row(component: int, found: ev.Evidence, known: dict[str, float]) -> BlinkCandidate:
-    """Return the row of a component that is not judged yet."""
-    return BlinkCandidate(
-        component=component,
-        kurtosis=found.kurtosis,
-        events=found.n_events,
-        polarity=found.polarity,
-        score=0.0,
-        decision="no",
-        reason="",
-        **{
-            name: float(known[name])
-            for name in (
-                "rate width height amplitude consistency rebound frontality focality "
-                "eog_correlation"
-            ).split()
-        },
-    )
-
-
-def _judged(row: BlinkCandidate, known: dict[str, float], threshold: float) -> BlinkCandidate:
-    """Return the row with the score, the decision and the reason that figures come to."""
-    points = weigh(KIND.name, known)
-    score = probability(points)
-    decision = {"yes": "blink"}.get(said := answer(score, threshold), said)
-    reason = explain(KIND.name, KIND.features, known, points, decision == "blink")
-    return replace(row, score=score, decision=decision, reason=reason, figures=known)
-
-
-def _rank(row: BlinkCandidate) -> tuple[int, float]:
-    """Order the candidates: blinks before others, by evidence and by how much they hold."""
-    if row.decision != "blink":
-        return 1, -row.score
-    size = row.amplitude if np.isfinite(row.amplitude) else row.height
-    odds = row.score / max(1 - row.score, 1e-6)
-    return 0, -odds * row.events * size
+    return rank
 
 
 def _keep_together(
-    rows: list[BlinkCandidate], components: Components, rule: Rule
-) -> list[BlinkCandidate]:
-    """Keep the best component, and further ones only where they blink along with it.
+    rows: list[ArtifactRow], components: Components, threshold: float, most: int
+) -> list[ArtifactRow]:
+    """Keep the best component, and further ones only if they are active at its blinks.
 
-    The eyes turn while the lid is closed, and a fit may split what the lid does. Either gives
-    components whose course is not that of a lid, but which are large when it closes and at
-    no other time, with a map of the eyes.
+    The eyes rotate while the lid is closed, and ICA may split the lid artifact. Either gives
+    components whose time course is not that of a lid, but which are large at blinks and at
+    no other time, with a topography of the eyes.
     """
-    if not rows or rows[0].decision != "blink":
+    if not rows or rows[0].answer != "yes":
         return rows
     first, *others = rows
     blinks = np.round(components.blinks[first.component].peaks).astype(int)
     for k, row in enumerate(others):
+        if not row.figures:
+            continue
         known = along(components, row.component, blinks)
-        if row.decision == "blink" and not _together(components, first.component, row.component):
+        if row.answer == "yes" and not _together(components, first.component, row.component):
             reason = f"its events are not at the blinks of ICA{first.component:03d}"
-            others[k] = replace(row, decision="no", reason=reason)
+            others[k] = replace(row, answer="no", reason=reason)
         elif known["coincidence"] >= TOGETHER:
-            others[k] = max(row, _judged(row, known, rule.threshold), key=lambda r: r.score)
-            if others[k].decision != "blink":
-                others[k] = _locked(others[k], components, blinks, rule)
-    others.sort(key=_rank)
+            again = judged(components, KIND, row.component, threshold, known)
+            others[k] = max(row, again, key=lambda r: r.probability)
+            if others[k].answer != "yes":
+                others[k] = _locked(others[k], components, blinks, threshold)
+    others.sort(key=_ranks(components))
     for k, row in enumerate(others):
-        if row.decision == "blink" and k + 2 > rule.max_components:
-            reason = f"max_components ({rule.max_components}) is reached"
-            others[k] = replace(row, decision="no", reason=reason)
+        if row.answer == "yes" and k + 2 > most:
+            others[k] = replace(row, answer="no", reason=f"max_components ({most}) is reached")
     return [first, *others]
 
 
 def _together(components: Components, one: int, other: int) -> bool:
-    """Tell whether two components blink together, though one of them may lack some blinks."""
+    """Return whether two components blink together, though one of them may lack some blinks."""
     peaks = {k: np.round(components.blinks[k].peaks).astype(int) for k in (one, other)}
     found = [along(components, a, peaks[b])["coincidence"] for a, b in ((one, other), (other, one))]
     return max(found) >= TOGETHER
 
 
 def _locked(
-    row: BlinkCandidate, components: Components, blinks: NDArray[np.intp], rule: Rule
-) -> BlinkCandidate:
+    row: ArtifactRow, components: Components, blinks: NDArray[np.intp], threshold: float
+) -> ArtifactRow:
     """Accept a component that is active almost only at the blinks of another one.
 
     Small eye rotations are visible in the average over blinks, but not at single blinks.
@@ -349,8 +270,8 @@ def _locked(
     share = ev.locked(components.prepared, row.component, blinks)
     if share < _LOCKED:
         return row
-    reason = f"has {share:.1f} times the power at the blinks of the best, on average, as between"
-    return replace(row, score=max(row.score, rule.threshold), decision="blink", reason=reason)
+    reason = f"has {share:.1f} times as much power in its blink-locked average as between blinks"
+    return replace(row, probability=max(row.probability, threshold), answer="yes", reason=reason)
 
 
 def along(components: Components, k: int, blinks: NDArray[np.intp]) -> dict[str, float]:

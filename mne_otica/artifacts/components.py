@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mne import Info
     from mne.preprocessing import ICA
 
+_EXCERPT = 120.0  # s; about 120 beats, of which a first look takes a fifth of the time of 10 min
 SENSORS = ("eog", "ecg", "emg")  # types of channels that see an artifact directly
 
 
@@ -69,6 +70,31 @@ class Components:
         nowhere = np.zeros((0, 3))
         maps = np.zeros((0, len(some.names)))
         return cls(some, some, maps, np.zeros(0), nowhere, nowhere, "none", {})
+
+    def pick(self, rows: list[int]) -> Components:
+        """Return some of the components, with what is known of them relative to the others."""
+        names = [self.signals.names[k] for k in rows]
+        some = replace(self, signals=self.signals.pick(names), maps=self.maps[:, rows])
+        some.__dict__["blinks"] = [self.blinks[k] for k in rows]
+        some.__dict__["spectra"] = {name: x[rows] for name, x in self.spectra.items()}
+        return some
+
+    @cached_property
+    def excerpt(self) -> Components:
+        """The same components in a stretch of the recording, but with spectra of all of it."""
+        span = self.prepared.best_span(_EXCERPT)
+        if span is None:
+            return self
+        cut = {
+            name: replace(one, prepared=one.prepared.crop(*span))
+            for name, one in self.sensors.items()
+        }
+        return replace(
+            self,
+            signals=replace(self.signals, prepared=self.prepared.crop(*span)),
+            channels=replace(self.channels, prepared=self.channels.prepared.crop(*span)),
+            sensors=cut,
+        )
 
     def __len__(self) -> int:
         return len(self.signals.names)

@@ -1,8 +1,9 @@
-"""The public finders of artifacts of all kinds."""
+"""The public finders of artifacts: components, and times."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import mne
@@ -10,15 +11,13 @@ import numpy as np
 from mne.utils import logger, verbose
 from numpy.typing import NDArray
 
-from mne_otica.artifacts.blink import Rule, by_evidence
+from mne_otica.artifacts.blink import judge_together
 from mne_otica.artifacts.components import SENSORS, Components
-from mne_otica.artifacts.find_blinks import BLINK_ID, find_blink_events, label_blinks, locate
-from mne_otica.artifacts.judge import as_events, judge
-from mne_otica.artifacts.kinds import kinds as all_kinds
-from mne_otica.artifacts.labels import put_labels
-from mne_otica.artifacts.model import ACCEPT, probability, weigh
-from mne_otica.artifacts.scores import ArtifactScores
-from mne_otica.artifacts.tables import BlinkScores, BlinkTimes
+from mne_otica.artifacts.kinds import Kind, kinds
+from mne_otica.artifacts.labels import label_of, put_labels
+from mne_otica.artifacts.model import ACCEPT
+from mne_otica.artifacts.scores import ArtifactRow, ArtifactScores, as_events, collected, judged
+from mne_otica.artifacts.times import Times, best_group, blink_sources, with_confirmed, with_one_map
 from mne_otica.signals.low_rate import Signals, channels_to_search, check_ica, check_names
 from mne_otica.utils.checks import _validate_flag, _validate_number, _validate_type
 from mne_otica.utils.docs import fill_doc
@@ -28,7 +27,9 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
     from mne.preprocessing import ICA
 
-_LEAST = 0.5  # the least probability of a channel whose events are taken
+_EVEN = 0.5  # a channel or component whose events are used holds the artifact more likely than not
+_UNLIKELY = 0.05  # a tenth of even odds: the rest of the recording hardly makes up for this
+_BLINK_COMPONENTS = 2  # the lid, and the rotation of the eyes below it
 # Seconds before and after an event that an annotation covers.
 _SPANS = {
     "blink": (0.25, 0.35),
@@ -45,7 +46,7 @@ def find_bads_artifacts(
     ica: ICA,
     inst: BaseRaw | BaseEpochs,
     *,
-    kinds: str | Sequence[str] | None = None,
+    artifacts: str | Sequence[str] | None = None,
     threshold: float = ACCEPT,
     max_components: int | None = None,
     ch_name: Mapping[str, str | Sequence[str]] | None = None,
@@ -62,9 +63,9 @@ def find_bads_artifacts(
     inst : instance of Raw | instance of Epochs
         The recording, with the channels that the ICA was fitted on. It may be the
         unfiltered one. It is not changed.
-    kinds : str | sequence of str | None
+    artifacts : str | sequence of str | None
         The kinds to look for: ``"blink"``, ``"eye movement"``, ``"heartbeat"``, ``"muscle"``
-        and ``"electrode"``; None means all.
+        and ``"electrode"``; None or ``"all"`` means all.
     threshold : float
         The least probability of an answer ``"yes"``. Below it, down to its counterpart
         ``1 - threshold``, the answer is ``"unsure"``.
@@ -87,7 +88,7 @@ def find_bads_artifacts(
 
     See Also
     --------
-    find_bads_blink : Blinks only, as an array of scores.
+    find_bads_blink : Blinks only.
     find_artifact_events : When they happen.
 
     Notes
@@ -96,51 +97,282 @@ def find_bads_artifacts(
     recordings with known sources, is its contribution to the log odds of the kind. The functions
     are in ``model.json``, and the contributions in the rows of the scores.
 
+    Blinks are judged together. The eyes rotate while the lid is closed, so blinks can need two
+    components. The second one is judged by its height and consistency at the blinks of the first,
+    by the share of its large deflections that occur there, and by whether eye rotations explain
+    its topography. Rotations too small to be seen at single blinks are found in the average over
+    blinks: it needs more power than the component has between the blinks.
+
     Heartbeat-evoked potentials are brain activity. A component that holds the field of the heart
     may hold some of them; to study them, do not remove it.
     """
     _validate_type(ica, mne.preprocessing.ICA, "ica", "an ICA instance")
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
-    names = check_kinds(kinds)
+    names = check_kinds(artifacts)
     _validate_number(threshold, "threshold")
     _validate_type(max_components, ("int-like", None), "max_components")
-    if not 0 < threshold < 1 or (max_components is not None and max_components < 1):
-        raise ValueError(
-            f"threshold ({threshold}) must be between 0 and 1 and max_components "
-            f"({max_components}) at least 1, or None."
-        )
-    check_ica(ica, inst)
-    sensors = sensor_names(inst.info, ch_name)
-    read = list(dict.fromkeys([*ica.ch_names, *sum(sensors.values(), [])]))
-    signals = Signals.of_channels(inst, read, reject_by_annotation)
-    components = Components.of(ica, inst.info, signals, sensors)
-    first_samp = getattr(inst, "first_samp", 0)
-    scores = judge(components, names, threshold, max_components, first_samp)
-    put_labels(ica, scores)
+    if not 0 < threshold < 1:
+        raise ValueError(f"threshold must be between 0 and 1, got {threshold}.")
+    if max_components is not None:
+        _validate_number(max_components, "max_components", at_least=1)
+    options = dict(ch_name=ch_name, reject_by_annotation=reject_by_annotation)
+    known = _Known.of(ica, inst, **options)
+    scores = known.judge(names, threshold, max_components or _BLINK_COMPONENTS, max_components)
     logger.info(f"Artifacts: {scores._summary()}.")
     return scores.found, scores
 
 
-def search_artifacts(
+@verbose
+def find_bads_blink(
     ica: ICA,
+    inst: BaseRaw | BaseEpochs,
+    *,
+    threshold: float = ACCEPT,
+    max_components: int = _BLINK_COMPONENTS,
+    ch_name: str | Sequence[str] | None = None,
+    reject_by_annotation: bool = True,
+    verbose: bool | str | int | None = None,
+) -> tuple[list[int], ArtifactScores]:
+    """Find the components that hold eye blinks; no EOG channel is needed.
+
+    Parameters
+    ----------
+    ica : instance of ICA
+        This and the following parameters are those of :func:`find_bads_artifacts`.
+    inst : instance of Raw | instance of Epochs
+        The recording.
+    threshold : float
+        The least probability of a blink component.
+    max_components : int
+        The maximum number of components. A second one is returned only if it is large at the
+        blinks of the first one and at no other time.
+    ch_name : str | sequence of str | None
+        EOG channels; None means those that are not marked bad, if there are any.
+    reject_by_annotation : bool
+        Whether to leave out spans annotated as bad.
+    %(verbose)s
+
+    Returns
+    -------
+    indices : list of int
+        The blink components, best first.
+    scores : instance of ArtifactScores
+        The scores, as of :func:`find_bads_artifacts`.
+    """
+    _validate_type(max_components, "int-like", "max_components")
+    found, scores = find_bads_artifacts(
+        ica,
+        inst,
+        artifacts="blink",
+        threshold=threshold,
+        max_components=max_components,
+        ch_name=None if ch_name is None else {"eog": ch_name},
+        reject_by_annotation=reject_by_annotation,
+    )
+    return found["blink"], scores
+
+
+def search(
+    ica: ICA,
+    inst: BaseRaw | BaseEpochs,
+    *,
+    artifacts: Sequence[str] | None = None,
+    max_components: int = _BLINK_COMPONENTS,
+    reject_by_annotation: bool = True,
+    ch_name: Mapping[str, str | Sequence[str]] | None = None,
+) -> ArtifactScores:
+    """Judge all components for all kinds, those not in ``artifacts`` by an excerpt first.
+
+    ``max_components`` limits the blink components only.
+    """
+    known = _Known.of(ica, inst, ch_name=ch_name, reject_by_annotation=reject_by_annotation)
+    return known.judge(list(kinds()), ACCEPT, max_components, None, check_kinds(artifacts))
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A recording and its components as signals, read once."""
+
+    ica: ICA
+    inst: BaseRaw | BaseEpochs
+    signals: Signals
+    components: Components
+
+    @classmethod
+    def of(
+        cls,
+        ica: ICA,
+        inst: BaseRaw | BaseEpochs,
+        ch_name: Mapping[str, str | Sequence[str]] | None,
+        reject_by_annotation: bool,
+    ) -> _Known:
+        check_ica(ica, inst)
+        sensors = sensor_names(inst.info, ch_name)
+        names = [*_eye_channels(inst), *ica.ch_names, *sum(sensors.values(), [])]
+        signals = Signals.of_channels(inst, list(dict.fromkeys(names)), reject_by_annotation)
+        return cls(ica, inst, signals, Components.of(ica, inst.info, signals, sensors))
+
+    def judge(
+        self,
+        names: Sequence[str],
+        threshold: float,
+        most_blinks: int,
+        most: int | None,
+        asked: Sequence[str] | None = None,
+    ) -> ArtifactScores:
+        """Return the scores, and put the labels into the ICA; kinds not ``asked`` are screened."""
+        components, rows = self.components, []
+        for name in names:
+            kind = kinds()[name]
+            if name == "blink":
+                own = judge_together(components, threshold, most_blinks)
+                own = [self._with_events(row, components) for row in own]
+            elif asked is None or name in asked:
+                own = self._judged(components, kind, threshold)
+            else:
+                own = self._screened(kind, threshold)
+            rows += _limited(own, most)
+        labels = [label_of(components, k, rows) for k in range(len(components))]
+        scores = collected(rows, names, labels, components.geometry)
+        put_labels(self.ica, scores)
+        return self._with_blinks(scores) if "blink" in names else scores
+
+    def _judged(self, components: Components, kind: Kind, threshold: float) -> list[ArtifactRow]:
+        """Return the rows of one kind, with events."""
+        rows = [judged(components, kind, k, threshold) for k in range(len(components))]
+        return [self._with_events(row, components) for row in rows]
+
+    def _screened(self, kind: Kind, threshold: float) -> list[ArtifactRow]:
+        """Return the rows of one kind; those unlikely in an excerpt are not looked at again."""
+        excerpt = self.components.excerpt
+        if excerpt is self.components:
+            return self._judged(excerpt, kind, threshold)
+        rows = [judged(excerpt, kind, k, threshold) for k in range(len(excerpt))]
+        likely = [row.component for row in rows if row.probability >= _UNLIKELY]
+        if likely:
+            closer = self._judged(self.components.pick(likely), kind, threshold)
+            for k, row in zip(likely, closer, strict=True):
+                rows[k] = replace(row, component=k)
+        return rows
+
+    def _with_events(self, row: ArtifactRow, components: Components) -> ArtifactRow:
+        """Return a row with the events of its component."""
+        if row.answer == "no":
+            return row
+        kind = kinds()[row.kind]
+        samples = kind.events(components, row.component) + self._first
+        return replace(row, events=as_events(samples, kind.event_id))
+
+    @property
+    def _first(self) -> int:
+        return getattr(self.inst, "first_samp", 0)
+
+    def _with_blinks(self, scores: ArtifactScores) -> ArtifactScores:
+        """Return the scores with the recording's blinks in all rows of blink components."""
+        names = _eye_channels(self.inst)
+        if not names:  # as in epochs, where the component found tells the times
+            picked = scores.found["blink"][:1]
+            samples = [scores.row(k, "blink").events[:, 0] for k in picked]
+            source = f"component ICA{picked[0]:03d}" if picked else "none"
+            samples = np.concatenate([np.zeros(0, np.int64), *samples])
+        else:
+            signals = self.signals.pick(names)
+            samples, source = _locate(self.inst, signals, None, self.ica, self.components)
+        events = as_events(samples, kinds()["blink"].event_id)
+        rows = tuple(
+            replace(row, events=events) if (row.kind, row.answer) == ("blink", "yes") else row
+            for row in scores.rows
+        )
+        return replace(scores, rows=rows).with_times({"blink": events}, {"blink": source})
+
+
+def _eye_channels(inst: BaseRaw | BaseEpochs) -> list[str]:
+    """Return the EEG and EOG channels of a continuous recording that are not marked bad."""
+    if isinstance(inst, mne.BaseEpochs):
+        return []
+    picks = mne.pick_types(inst.info, meg=False, eeg=True, eog=True)
+    return [inst.ch_names[k] for k in picks]
+
+
+def _limited(rows: list[ArtifactRow], most: int | None) -> list[ArtifactRow]:
+    """Set the answers beyond the maximum number of components to no."""
+    found = sorted((row for row in rows if row.answer == "yes"), key=lambda r: -r.probability)
+    beyond = [row.component for row in found[most:]] if most is not None else []
+    reason = f"max_components ({most}) is reached"
+    return [
+        replace(row, answer="no", reason=reason, events=row.events[:0])
+        if row.component in beyond
+        else row
+        for row in rows
+    ]
+
+
+def blink_times(
     inst: BaseRaw,
     *,
-    kinds: Sequence[str] | None = None,
-    max_components: int = 2,
-    reject_by_annotation: bool,
-) -> tuple[ArtifactScores, BlinkScores, BlinkTimes]:
-    """Like `search`, but for artifacts of all kinds; the recording is read once."""
-    kinds = check_kinds(kinds)
-    names, sensors = channels_to_search(inst.info, None), sensor_names(inst.info, None)
-    searched = list(dict.fromkeys([*names, *ica.ch_names, *sum(sensors.values(), [])]))
-    signals = Signals.of_channels(inst, searched, reject_by_annotation)
-    components = Components.of(ica, inst.info, signals, sensors)
-    blinks = by_evidence(components, Rule(max_components))
-    scores = judge(components, kinds, ACCEPT, None, inst.first_samp, blinks)
-    put_labels(ica, scores)
-    label_blinks(ica, blinks)
-    times = locate(inst, signals.pick(names), None, ica, components, BLINK_ID)
-    return scores, blinks, times
+    ica: ICA | None = None,
+    ch_name: str | Sequence[str] | None = None,
+    reject_by_annotation: bool = True,
+) -> tuple[NDArray[np.int64], str]:
+    """Return the samples of blinks, ``first_samp`` included, and where they come from.
+
+    EOG channels are used if there are any, else frontal channels, known by position or by name,
+    else the blink component: the first in ``ica.labels_["blink"]``, or the best one. If there is
+    none of these, every EEG channel is tried.
+    """
+    names = channels_to_search(inst.info, ch_name)
+    if ica is None or ch_name is not None:
+        signals = Signals.of_channels(inst, names, reject_by_annotation)
+        return _locate(inst, signals, ch_name, None, None)
+    known = _Known.of(ica, inst, None, reject_by_annotation)
+    return _locate(inst, known.signals.pick(names), None, ica, known.components)
+
+
+def _locate(
+    inst: BaseRaw,
+    signals: Signals,
+    ch_name: str | Sequence[str] | None,
+    ica: ICA | None,
+    components: Components | None,
+) -> tuple[NDArray[np.int64], str]:
+    """Return the samples of blinks from the first source that shows them, and its name."""
+    sources = blink_sources(inst.info, signals, ch_name)
+    if components is not None:
+        # After the channels that are known to see the eyes, before any channel at all.
+        sources["component"] = []
+        if "channel" in sources:
+            sources["channel"] = sources.pop("channel")
+    picked = [] if ica is None else ica.labels_.get("blink")
+    for source, groups in sources.items():
+        if source != "component":
+            found = best_group(inst.info, signals, groups)
+        else:
+            if picked is None:
+                rows = judge_together(components, ACCEPT, _BLINK_COMPONENTS)
+                picked = [row.component for row in rows if row.answer == "yes"]
+            found = _from_component(components, picked, signals)
+        if found.score >= _EVEN:
+            break
+    else:
+        logger.info(f"No blinks found; looked at: {', '.join(sources)}.")
+        return np.zeros(0, np.int64), "none"
+    peaks = found.peaks
+    if source != "component" and components is not None and picked:
+        peaks = with_confirmed(signals, found, components.blinks[picked[0]].typical_peaks)
+    prefix = {"eog": "", "component": "component "}.get(source, "channels ")
+    told = prefix + ", ".join(found.names)
+    samples = np.unique(signals.prepared.to_input(peaks)) + inst.first_samp
+    logger.info(f"{len(samples)} blinks found from {told}.")
+    return samples, told
+
+
+def _from_component(components: Components, picked: Sequence[int], channels: Signals) -> Times:
+    """Return the times of a component, which is trusted even if a person has labelled it."""
+    if not len(picked) or not components.blinks[picked[0]].n_events:
+        return Times(0.0, [], 1, np.array([]))
+    one = components.blinks[picked[0]]
+    peaks = with_one_map(channels, one.typical_peaks)
+    return Times(1.0, [f"ICA{picked[0]:03d}"], one.polarity, peaks)
 
 
 def component_events(
@@ -149,24 +381,24 @@ def component_events(
     """Return the samples, from 0, at which components show artifacts of a kind, if of any."""
     signals = Signals.of_channels(inst, ica.ch_names, reject)
     known = Components.of(ica, inst.info, signals, {})
-    samples = [all_kinds()[kind].events(known, k) for k in components]
+    samples = [kinds()[kind].events(known, k) for k in components]
     return np.unique(np.concatenate([np.zeros(0, np.int64), *samples]))
 
 
-def check_kinds(kinds: str | Sequence[str] | None, name: str = "kinds") -> list[str]:
-    """Return the kinds as a list, or refuse those that do not exist."""
-    known = list(all_kinds())
-    if kinds is None:
+def check_kinds(artifacts: str | Sequence[str] | None, name: str = "artifacts") -> list[str]:
+    """Return the kinds as a list, all for None and "all"; raise if one does not exist."""
+    known = list(kinds())
+    if artifacts is None or (isinstance(artifacts, str) and artifacts == "all"):
         return known
-    _validate_type(kinds, (str, list, tuple), name, "a kind, or a list of kinds")
-    kinds = [kinds] if isinstance(kinds, str) else list(kinds)
-    unknown = [kind for kind in kinds if kind not in known]
-    if unknown or not kinds:
+    _validate_type(artifacts, (str, list, tuple), name, 'a kind, a list of kinds, or "all"')
+    asked = [artifacts] if isinstance(artifacts, str) else list(artifacts)
+    unknown = [kind for kind in asked if kind not in known]
+    if unknown or not asked:
         raise ValueError(
-            f"{name} {kinds} must name kinds of artifacts; {unknown or 'nothing'} is not among "
+            f"{name} {asked} must name kinds of artifacts; {unknown or 'nothing'} is not among "
             f"{known}."
         )
-    return kinds
+    return asked
 
 
 def sensor_names(
@@ -176,19 +408,19 @@ def sensor_names(
     _validate_type(ch_name, (Mapping, None), "ch_name", 'a dict such as {"ecg": "EKG"}, or None')
     if ch_name is None:
         none = dict.fromkeys(SENSORS, False)
-        picks = {one: mne.pick_types(info, meg=False, **none | {one: True}) for one in SENSORS}
-        return {one: [info["ch_names"][k] for k in some] for one, some in picks.items()}
+        picks = {name: mne.pick_types(info, meg=False, **none | {name: True}) for name in SENSORS}
+        return {name: [info["ch_names"][k] for k in some] for name, some in picks.items()}
     unknown = sorted(set(ch_name) - set(SENSORS))
     if unknown:
         raise ValueError(f"ch_name has {unknown}, but only {list(SENSORS)} are known.")
-    return {one: check_names(some, info["ch_names"]) for one, some in ch_name.items()}
+    return {name: check_names(some, info["ch_names"]) for name, some in ch_name.items()}
 
 
 @verbose
 @fill_doc
 def find_artifact_events(
     inst: BaseRaw,
-    kind: str,
+    artifacts: str = "blink",
     *,
     ica: ICA | None = None,
     ch_name: str | Sequence[str] | None = None,
@@ -201,14 +433,16 @@ def find_artifact_events(
     Parameters
     ----------
     %(inst_raw)s
-    kind : str
+    artifacts : str
         The kind: ``"blink"``, ``"eye movement"``, ``"heartbeat"``, ``"muscle"`` or
         ``"electrode"``.
     ica : instance of ICA | None
         A fitted ICA of the recording. The events are those of its components of this kind.
         Without one, the channel that shows the artifact best is used: EOG channels for eye
         movements, ECG channels for heartbeats, EMG channels for muscle, or else the EEG
-        channels. Blinks are found as in :func:`find_blink_events`.
+        channels. Blinks come from EOG channels, else frontal channels, known by position or by
+        name, else the blink component: the first in ``ica.labels_["blink"]``, or else the best.
+        If there is none of these, every EEG channel is tried.
     ch_name : str | sequence of str | None
         Channels to use instead of those found automatically.
     event_id : int | None
@@ -230,33 +464,77 @@ def find_artifact_events(
     annotate_artifacts : The same as annotations.
     """
     _validate_type(inst, mne.io.BaseRaw, "inst", "a Raw instance")
-    _validate_type(kind, str, "kind")
+    _validate_type(artifacts, str, "artifacts")
+    _validate_type(ica, (mne.preprocessing.ICA, None), "ica", "an ICA instance or None")
     _validate_type(event_id, ("int-like", None), "event_id")
     _validate_flag(reject_by_annotation, "reject_by_annotation")
-    one = all_kinds()[check_kinds(kind)[0]]
-    event_id = one.event_id if event_id is None else int(event_id)
-    if kind == "blink":
-        # The finders of blinks are in the package itself, which imports this module.
-        options = dict(ica=ica, ch_name=ch_name, event_id=event_id)
-        return find_blink_events(inst, reject_by_annotation=reject_by_annotation, **options)
-    if ica is not None and ch_name is None:
-        found, scores = find_bads_artifacts(
-            ica, inst, kinds=kind, reject_by_annotation=reject_by_annotation
-        )
-        rows = [scores.row(k, kind).events[:, 0] for k in found[kind]]
-        return as_events(np.concatenate([np.zeros(0, int), *rows]), event_id)
-    signals = Signals.of_channels(inst, _channels(inst.info, kind, ch_name), reject_by_annotation)
+    kind = kinds()[check_kinds([artifacts])[0]]
+    event_id = kind.event_id if event_id is None else int(event_id)
+    options = dict(reject_by_annotation=reject_by_annotation)
+    if kind.name == "blink":
+        samples, _ = blink_times(inst, ica=ica, ch_name=ch_name, **options)
+    elif ica is not None and ch_name is None:
+        found, scores = find_bads_artifacts(ica, inst, artifacts=kind.name, **options)
+        rows = [scores.row(k, kind.name).events[:, 0] for k in found[kind.name]]
+        samples = np.concatenate([np.zeros(0, int), *rows])
+    else:
+        names = _channels(inst.info, kind.name, ch_name)
+        samples = _of_best_channel(inst, kind, names, ch_name is not None, reject_by_annotation)
+    return as_events(samples, event_id)
+
+
+def _of_best_channel(
+    inst: BaseRaw, kind: Kind, names: list[str], trusted: bool, reject: bool
+) -> NDArray[np.int64]:
+    """Return the events of the channel that shows a kind best, if one does or is ``trusted``."""
+    signals = Signals.of_channels(inst, names, reject)
     components = Components.of_channels(signals, signals.names)
-    chances = [
-        0.0 if one.gate(components, k) else probability(weigh(kind, one.figures(components, k)))
-        for k in range(len(components))
-    ]
+    chances = [judged(components, kind, k, ACCEPT).probability for k in range(len(components))]
     best = int(np.argmax(chances))
-    if chances[best] < _LEAST and ch_name is None:
-        logger.info(f"No channel shows a {kind} clearly ({chances[best]:.2f} at best).")
-        return as_events(np.zeros(0, int), event_id)
+    if chances[best] < _EVEN and not trusted:
+        logger.info(f"No channel shows a {kind.name} clearly ({chances[best]:.2f} at best).")
+        return np.zeros(0, np.int64)
     logger.info(f"Events from {signals.names[best]}, probability {chances[best]:.2f}.")
-    return as_events(one.events(components, best) + inst.first_samp, event_id)
+    return kind.events(components, best) + inst.first_samp
+
+
+@verbose
+@fill_doc
+def find_blink_events(
+    inst: BaseRaw,
+    *,
+    ica: ICA | None = None,
+    ch_name: str | Sequence[str] | None = None,
+    event_id: int | None = None,
+    reject_by_annotation: bool = True,
+    verbose: bool | str | int | None = None,
+) -> NDArray[np.int64]:
+    """Find the times of eye blinks.
+
+    Parameters
+    ----------
+    %(inst_raw)s
+    ica : instance of ICA | None
+        As in :func:`find_artifact_events`.
+    ch_name : str | sequence of str | None
+        Channels to use instead of those found automatically.
+    event_id : int | None
+        The third column of the events; None means 998, as in MNE.
+    %(reject_spans)s
+    %(verbose)s
+
+    Returns
+    -------
+    events : ndarray, shape (n_blinks, 3)
+        The peak of each blink, with ``inst.first_samp`` included.
+
+    See Also
+    --------
+    find_artifact_events : The same for other kinds.
+    mne.preprocessing.find_eog_events
+    """
+    options = dict(event_id=event_id, reject_by_annotation=reject_by_annotation)
+    return find_artifact_events(inst, "blink", ica=ica, ch_name=ch_name, **options)
 
 
 def _channels(info: Info, kind: str, ch_name: str | Sequence[str] | None) -> list[str]:
@@ -281,7 +559,7 @@ def _channels(info: Info, kind: str, ch_name: str | Sequence[str] | None) -> lis
 @fill_doc
 def annotate_artifacts(
     inst: BaseRaw,
-    kind: str | Sequence[str],
+    artifacts: str | Sequence[str],
     *,
     ica: ICA | None = None,
     bad: bool = False,
@@ -293,8 +571,8 @@ def annotate_artifacts(
     Parameters
     ----------
     %(inst_raw)s
-    kind : str | sequence of str
-        The kinds, as in :func:`find_artifact_events`.
+    artifacts : str | sequence of str
+        The kinds, as in :func:`find_artifact_events`, or ``"all"``.
     ica : instance of ICA | None
         As in :func:`find_artifact_events`.
     bad : bool
@@ -310,7 +588,7 @@ def annotate_artifacts(
     """
     _validate_flag(bad, "bad")
     onsets, durations, words = [], [], []
-    for name in check_kinds(kind):
+    for name in check_kinds(artifacts):
         events = find_artifact_events(
             inst, name, ica=ica, reject_by_annotation=reject_by_annotation
         )

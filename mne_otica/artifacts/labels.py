@@ -11,7 +11,11 @@ from mne_otica.artifacts.scores import ArtifactRow, ArtifactScores
 if TYPE_CHECKING:
     from mne.preprocessing import ICA
 
+    from mne_otica.artifacts.components import Components
+
 METHOD = "mne-otica"
+_BRAIN_HIGH = -0.5  # decimal logarithm: brain activity has at most this much power above 20 Hz
+_BRAIN_FOCALITY = 0.7  # and is not limited to one electrode
 # The first five are those of mne-bids-pipeline, the next three those of mne-icalabel.
 COLUMNS = (
     "component",
@@ -23,6 +27,19 @@ COLUMNS = (
     "annotate_author",
     "ic_type",
 )
+
+
+def label_of(components: Components, k: int, rows: Sequence[ArtifactRow]) -> str:
+    """Return the label of mne-icalabel for a component."""
+    own = [row for row in rows if row.component == k]
+    sure = [row for row in own if row.answer == "yes"]
+    if sure:
+        best = max(sure, key=lambda row: row.probability)
+        return kinds()[best.kind].label(best.figures)
+    falls = components.spectra["high"][k] < _BRAIN_HIGH
+    broad = not components.focality(k) > _BRAIN_FOCALITY
+    unlikely = all(row.answer == "no" for row in own)
+    return "brain" if unlikely and falls and broad else "other"
 
 
 def put_labels(ica: ICA, scores: ArtifactScores) -> None:

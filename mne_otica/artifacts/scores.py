@@ -1,21 +1,25 @@
-"""The results of the search for artifacts of all kinds."""
+"""The results of the search for artifacts: a row for each component and kind."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.artifacts.kinds import Removal, kinds
+from mne_otica.artifacts.kinds import Kind, Removal, kinds
+from mne_otica.artifacts.model import REMOVE, answer, explain, probability, weigh
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_MOST_ROWS = 12
+    from mne_otica.artifacts.components import Components
+
+_MOST_ROWS = 12  # that fit a screen
+_BEYOND_DOUBT = 0.95  # least probability of a "yes" without proof
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +49,8 @@ class ArtifactRow:
         The part of the component that is the artifact: ``removal.how`` is ``"events"`` or
         ``"band"`` (above ``removal.l_freq`` hertz); ``removal.advice`` names a better remedy,
         if there is one.
+    remove : bool
+        Whether :func:`mne_otica.clean_raw` removes this artifact from the component, if asked to.
     """
 
     component: int
@@ -56,6 +62,7 @@ class ArtifactRow:
     points: Mapping[str, float] = field(repr=False)
     events: NDArray[np.int64] = field(repr=False)
     removal: Removal = field(repr=False)
+    remove: bool = False
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -74,12 +81,19 @@ class ArtifactScores:
         is likely and spectrum and topography fit brain activity, else ``"other"``.
     geometry : str
         The source of electrode positions: ``"positions"``, ``"names"`` or ``"none"``.
+    sources : dict
+        Where the times of each kind come from, such as ``"EOG 061"``, ``"channels Fp1, Fp2"`` or
+        ``"component ICA000"``; ``"none"`` without events.
+    times : dict
+        The events of each kind in the recording, see ``events``.
     """
 
     kinds: tuple[str, ...]
     rows: tuple[ArtifactRow, ...]
     labels: tuple[str, ...]
     geometry: str
+    sources: Mapping[str, str]
+    times: Mapping[str, NDArray[np.int64]]
 
     @property
     def n_components(self) -> int:
@@ -102,6 +116,39 @@ class ArtifactScores:
             for kind in self.kinds
         }
 
+    def of(self, kind: str) -> list[ArtifactRow]:
+        """Return the rows of one kind.
+
+        Parameters
+        ----------
+        kind : str
+            One of ``kinds``.
+
+        Returns
+        -------
+        rows : list of ArtifactRow
+            One for each component, the most probable first; of blinks, those found come first,
+            the component with the largest blinks before others.
+        """
+        rows = [row for row in self.rows if row.kind == kind]
+        return rows if kind == "blink" else sorted(rows, key=lambda row: -row.probability)
+
+    def events(self, kind: str) -> NDArray[np.int64]:
+        """Return the events of one kind in the recording.
+
+        Parameters
+        ----------
+        kind : str
+            One of ``kinds``.
+
+        Returns
+        -------
+        events : ndarray, shape (n_events, 3)
+            Blinks as seen by EOG or frontal channels, if there are any. Of the other kinds, the
+            events of all components to remove, or else of the most probable one.
+        """
+        return self.times[kind]
+
     def row(self, component: int, kind: str) -> ArtifactRow:
         """Return the evidence for one kind in one component.
 
@@ -119,6 +166,34 @@ class ArtifactScores:
         """
         return next(row for row in self.rows if (row.component, row.kind) == (component, kind))
 
+    def with_times(
+        self, times: Mapping[str, NDArray[np.int64]], sources: Mapping[str, str]
+    ) -> ArtifactScores:
+        """Return the scores with the times of some kinds; those of others are their components'.
+
+        Parameters
+        ----------
+        times : dict
+            MNE events by kind.
+        sources : dict
+            Where the times come from, by kind.
+
+        Returns
+        -------
+        scores : instance of ArtifactScores
+            A copy.
+        """
+        found, told = {}, {}
+        for kind in self.kinds:
+            rows = [row for row in self.of(kind) if row.answer != "no"]
+            rows = [row for row in rows if row.remove] or rows[:1]
+            samples = [row.events[:, 0] for row in rows]
+            samples = np.concatenate([np.zeros(0, np.int64), *samples])
+            names = ", ".join(f"ICA{row.component:03d}" for row in rows)
+            found[kind] = as_events(samples, kinds()[kind].event_id)
+            told[kind] = f"component {names}" if len(samples) else "none"
+        return replace(self, times=found | dict(times), sources=told | dict(sources))
+
     def to_dict(self) -> list[dict[str, Any]]:
         """Return the rows as plain dictionaries, for JSON or a table.
 
@@ -135,6 +210,7 @@ class ArtifactScores:
                 "answer": row.answer,
                 "reason": row.reason,
                 "label": self.labels[row.component],
+                "remove": row.remove,
                 "n_events": len(row.events),
                 "removal": row.removal.how,
                 **{name: _plain(value) for name, value in row.figures.items()},
@@ -154,6 +230,7 @@ class ArtifactScores:
             "kinds": list(self.kinds),
             "labels": list(self.labels),
             "geometry": self.geometry,
+            "sources": dict(self.sources),
             "rows": [
                 {
                     "component": row.component,
@@ -163,6 +240,7 @@ class ArtifactScores:
                     "reason": row.reason,
                     "figures": {name: _plain(value) for name, value in row.figures.items()},
                     "points": dict(row.points),
+                    "remove": row.remove,
                 }
                 for row in self.rows
             ],
@@ -228,30 +306,88 @@ def _plain(value: float) -> float | None:
 def restored(
     content: Mapping[str, Any], events: Mapping[tuple[int, str], NDArray[np.int64]]
 ) -> ArtifactScores:
-    """Return saved scores, with the events of some components and kinds.
-
-    Parameters
-    ----------
-    content : dict
-        What `ArtifactScores.stored` returned.
-    events : dict
-        MNE events by component and kind; all others have none.
-    """
-    none = np.zeros((0, 3), np.int64)
-    rows = tuple(
-        ArtifactRow(
-            **{
-                **row,
-                "figures": {
-                    name: np.nan if value is None else value
-                    for name, value in row["figures"].items()
-                },
-            },
-            events=events.get((row["component"], row["kind"]), none),
-            removal=kinds()[row["kind"]].removal,
+    """Return saved scores (see `ArtifactScores.stored`), with events by component and kind."""
+    rows = []
+    for row in content["rows"]:
+        known = {name: np.nan if v is None else v for name, v in row["figures"].items()}
+        own = events.get((row["component"], row["kind"]), no_events())
+        rows.append(
+            ArtifactRow(
+                **row | dict(figures=known), events=own, removal=kinds()[row["kind"]].removal
+            )
         )
-        for row in content["rows"]
+    return collected(rows, content["kinds"], content["labels"], content["geometry"]).with_times(
+        {}, content["sources"]
     )
-    return ArtifactScores(
-        tuple(content["kinds"]), rows, tuple(content["labels"]), content["geometry"]
+
+
+def judged(
+    components: Components,
+    kind: Kind,
+    k: int,
+    threshold: float,
+    figures: Mapping[str, float] | None = None,
+) -> ArtifactRow:
+    """Judge one component for one kind, without its events; None computes its figures."""
+    if figures is None:
+        why_not = kind.gate(components, k)
+        if why_not:
+            return ArtifactRow(k, kind.name, 0.0, "no", why_not, {}, {}, no_events(), kind.removal)
+        figures = kind.figures(components, k)
+    points = weigh(kind.name, figures)
+    chance = probability(points)
+    said = answer(chance, threshold)
+    unproven = kind.proof and np.isnan([figures[name] for name in kind.proof]).all()
+    if said == "yes" and unproven and chance < _BEYOND_DOUBT:
+        said = "unsure"
+    reason = explain(kind.name, kind.features, figures, points, said == "yes")
+    return ArtifactRow(
+        k, kind.name, chance, said, reason, figures, points, no_events(), kind.removal
     )
+
+
+def collected(
+    rows: Sequence[ArtifactRow], names: Sequence[str], labels: Sequence[str], geometry: str
+) -> ArtifactScores:
+    """Return scores of rows, the components to remove marked by the one rule for it.
+
+    A component that holds a kind goes from a probability of `REMOVE`, if no other kind is more
+    probable. Blinks are judged together, and go with every answer "yes"; they may share a
+    component with another kind, since the eyes move while the lid closes.
+    """
+    order = {name: k for k, name in enumerate(names)}
+    highest: dict[int, float] = {}
+    for row in rows:
+        if row.kind != "blink" and row.answer == "yes":
+            highest[row.component] = max(highest.get(row.component, REMOVE), row.probability)
+    rows = [
+        replace(
+            row,
+            remove=row.answer == "yes"
+            and (row.kind == "blink" or row.probability >= highest[row.component]),
+        )
+        for row in rows
+    ]
+    # Blinks are in order already, see `of`.
+    rows.sort(
+        key=lambda row: (
+            row.answer != "yes",
+            order[row.kind],
+            0.0 if row.kind == "blink" else -row.probability,
+        )
+    )
+    scores = ArtifactScores(tuple(names), tuple(rows), tuple(labels), geometry, {}, {})
+    return scores.with_times({}, {})
+
+
+def no_events() -> NDArray[np.int64]:
+    """Return an empty array of events."""
+    return np.zeros((0, 3), dtype=np.int64)
+
+
+def as_events(samples: NDArray[np.int64], event_id: int) -> NDArray[np.int64]:
+    """Return samples as MNE events, without duplicates."""
+    samples = np.unique(samples)
+    events = np.zeros((len(samples), 3), dtype=np.int64)
+    events[:, 0], events[:, 2] = samples, event_id
+    return events

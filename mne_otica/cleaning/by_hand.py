@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mne_otica.artifacts import BlinkTimes, as_events, check_kinds, locate_blinks
+from mne_otica.artifacts import as_events, check_kinds
 from mne_otica.artifacts import kinds as all_kinds
 from mne_otica.artifacts.find import component_events
 from mne_otica.cleaning.clean import conclude
 from mne_otica.cleaning.decide import Decision, Found
 from mne_otica.cleaning.result import Cleaned
+from mne_otica.cleaning.saved import blinks_of_choice
 from mne_otica.removal.remove import Taken, put_back, take_out
 from mne_otica.utils.checks import _validate_type
 
@@ -44,16 +45,6 @@ def conclude_choice(
     return replace(result, verdict=f"{result.verdict}. Components chosen by hand")
 
 
-def blinks_of_choice(
-    raw: BaseRaw, ica: ICA, blinks: BlinkTimes, components: Sequence[int], reject: bool
-) -> BlinkTimes:
-    """Return the blinks found, or those of the component that a person chose instead."""
-    by_hand = sorted(ica.exclude) != sorted(components)
-    if by_hand and blinks.source in ("component", "none"):
-        return locate_blinks(raw, ica=ica, reject_by_annotation=reject)
-    return blinks
-
-
 def check_recording(result: Cleaned) -> None:
     """Raise unless this is the result of a recording: epochs cannot be cleaned again."""
     _validate_type(result, Cleaned, "result", "Cleaned")
@@ -82,12 +73,12 @@ def rechosen(
     ica.exclude = sorted({int(k) for k in components})
     raw = put_back(result.raw.copy(), result.ica, result.removed)
     reject = result.settings["reject_by_annotation"]
-    blinks = blinks_of_choice(raw, ica, result.blinks, result.ica.exclude, reject)
+    blinks = blinks_of_choice(raw, ica, result.artifacts, result.ica.exclude, reject)
     decisions = {
         name: Decision(
             one.answer,
             one.components,
-            blinks.events if name == "blink" and not one.components else one.events,
+            blinks if name == "blink" and not one.components else one.events,
             one.reason,
             one.not_removed,
         )
@@ -95,7 +86,7 @@ def rechosen(
     }
     if kind is not None:
         _add_choice(decisions, check_kinds(kind, "kind")[0], raw, ica, reject)
-    found = Found(None, blinks, result.artifacts, decisions, result.status, result.verdict)
+    found = Found(result.artifacts, decisions, result.status, result.verdict)
     taken = take_out(raw, ica, decisions, result.settings)
     chosen = conclude_choice(raw, result._filtered, ica, found, taken, result.settings, brief=brief)
     return replace(chosen, stability=result.stability)

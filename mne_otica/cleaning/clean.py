@@ -30,10 +30,11 @@ from mne_otica.evaluation.benefit import benefit_of
 from mne_otica.evaluation.harm import MARGIN, harm_of
 from mne_otica.evaluation.measures import MOST_AFFECTED, KindResult, plain, reduction, rms_ratio
 from mne_otica.evaluation.text import hand_line, kind_line, none_line
-from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT, maps_in_volts
+from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
 from mne_otica.removal.estimate import sham_events, sham_part
 from mne_otica.removal.remove import REMOVALS, Part, Taken, subtract
 from mne_otica.signals.recording import filtered_copy, quiet
+from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import Pair
 from mne_otica.trust.stability import stability as find_stability
 from mne_otica.utils.checks import (
@@ -279,7 +280,6 @@ def conclude(
         raw=cleaned,
         ica=ica,
         events=_all_events(results),
-        blinks=found.blinks,
         artifacts=found.artifacts,
         kinds=results,
         removed=taken.courses,

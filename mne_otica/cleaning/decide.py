@@ -12,21 +12,13 @@ import numpy as np
 from mne.utils import logger
 from numpy.typing import NDArray
 
-from mne_otica.artifacts import (
-    ArtifactScores,
-    BlinkScores,
-    BlinkTimes,
-    as_events,
-    check_kinds,
-    kinds,
-    search_artifacts,
-)
+from mne_otica.artifacts import ArtifactScores, as_events, check_kinds, kinds, search
 from mne_otica.cleaning.earn import gains_at_events, gains_in_band
 from mne_otica.evaluation.text import PLURALS, component_names, none_line
-from mne_otica.ica import maps_in_volts
 from mne_otica.removal.estimate import sham_events, sham_part
 from mne_otica.removal.remove import Part, Taken, to_take
 from mne_otica.signals.recording import annotated_bad, band_pass, filtered_copy, quiet
+from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import HALF_WINDOW, whole_windows, window_bounds
 from mne_otica.utils.checks import _validate_type
 
@@ -36,13 +28,9 @@ if TYPE_CHECKING:
     from mne_otica.ica import ICA
 
 InBand = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-# The probability above which components are removed without a person looking at them: to remove
-# brain activity is considered nine times as costly as to leave an artifact in.
-REMOVE = 0.9
 # The kind with the best evidence; docs/artifacts.md has the numbers for the others and their
 # shortcomings. Electrodes should never be added: it is better to mark the channel as bad.
 DEFAULT = ("blink",)
-_ANSWERS = {"blink": "yes", "none present": "no", "unsure": "unsure"}
 _SAME = 0.1  # s; events that are closer are one
 NO_GAIN = "no measurable reduction at the channels"
 
@@ -65,8 +53,6 @@ class Found:
     ``taken`` is what is to be removed, and ``shams`` what would be for sham events of each kind.
     """
 
-    scores: BlinkScores
-    blinks: BlinkTimes
     artifacts: ArtifactScores
     decisions: dict[str, Decision]
     status: str
@@ -109,10 +95,14 @@ def find(
     ``filtered`` is the copy in this ``band`` that the ICA was fitted on; None makes one.
     """
     with quiet():
-        scores, blink_scores, blinks = search_artifacts(
-            ica, raw, max_components=max_components, reject_by_annotation=reject
+        scores = search(
+            ica,
+            raw,
+            artifacts=artifacts,
+            max_components=max_components,
+            reject_by_annotation=reject,
         )
-    found = judged(raw, ica, scores, blink_scores, blinks, artifacts, reject)
+    found = judged(raw, ica, scores, artifacts, reject)
     if not ica.exclude:
         return found
     filtered = filtered_copy(raw, *band) if filtered is None else filtered
@@ -221,75 +211,43 @@ def like_fitted(
 
 
 def judged(
-    raw: BaseRaw,
-    ica: ICA,
-    scores: ArtifactScores,
-    blink_scores: BlinkScores,
-    blinks: BlinkTimes,
-    artifacts: Sequence[str],
-    reject: bool,
+    raw: BaseRaw, ica: ICA, scores: ArtifactScores, artifacts: Sequence[str], reject: bool
 ) -> Found:
     """Decide which components to remove, set ``ica.exclude`` to them, and log it."""
-    decisions = {}
-    for kind in artifacts:
-        if kind == "blink":
-            decisions[kind] = _blinks(raw, blink_scores, blinks, reject)
-        else:
-            decisions[kind] = decide(scores, kind)
-    answers = [one.answer for one in decisions.values()]
+    decisions = {kind: decide(raw, scores, kind, reject) for kind in artifacts}
+    answers = [decision.answer for decision in decisions.values()]
     status = "unsure" if "unsure" in answers else "none"
-    if any(one.components for one in decisions.values()):
+    if any(decision.components for decision in decisions.values()):
         status = "cleaned"
-    found = Found(blink_scores, blinks, scores, decisions, status, _verdict(status, decisions))
+    found = Found(scores, decisions, status, _verdict(status, decisions))
     ica.exclude = found.components
-    logger.info(f"Find: {found.verdict}; {len(blinks.events)} blinks from {blinks.source}.")
+    times = "; ".join(
+        f"{len(decision.events)} {PLURALS[kind]} from {scores.sources[kind]}"
+        for kind, decision in decisions.items()
+        if len(decision.events)
+    )
+    logger.info(f"Find: {found.verdict}{'; ' if times else ''}{times}.")
     return found
 
 
-def _blinks(raw: BaseRaw, scores: BlinkScores, blinks: BlinkTimes, reject: bool) -> Decision:
-    """Decide about blinks, for which all components are judged together."""
-    answer = _ANSWERS[scores.verdict]
-    components = [row.component for row in scores.rows if row.decision == "blink"]
-    reason = ""
-    if scores.rows:
-        best = scores.rows[0]
-        reason = f"{component_names([best.component])[0]}, {best.reason}"
-    if answer == "yes" and not _checkable(raw, blinks, reject):
+def decide(raw: BaseRaw, scores: ArtifactScores, kind: str, reject: bool) -> Decision:
+    """Decide about one kind: see `mne_otica.artifacts.scores.collected` for the rule."""
+    rows = [row for row in scores.of(kind) if row.answer != "no"]
+    components, events = [row.component for row in rows if row.remove], scores.events(kind)
+    answer = "yes" if components else "unsure" if rows else "no"
+    reason = f"{component_names([rows[0].component])[0]}, {rows[0].reason}" if rows else ""
+    if kind == "blink" and components and not _checkable(raw, events, reject):
         # Without times of blinks the result cannot be checked, so nothing is removed.
         answer, components = "unsure", []
         reason = "no whole blink was found to check the result by"
-    return Decision(answer, components, blinks.events, reason)
+    return Decision(answer, components, events, reason)
 
 
-def _checkable(raw: BaseRaw, blinks: BlinkTimes, reject: bool) -> bool:
-    """Return whether the benefit can be measured at any of the blinks."""
+def _checkable(raw: BaseRaw, events: NDArray[np.int64], reject: bool) -> bool:
+    """Return whether the benefit can be measured at any of the events."""
     bad = annotated_bad(raw) if reject else np.zeros(raw.n_times, bool)
     bounds = window_bounds(-HALF_WINDOW, HALF_WINDOW, raw.info["sfreq"])
-    return len(whole_windows(blinks.events[:, 0] - raw.first_samp, bad, bounds).used) > 0
-
-
-def decide(scores: ArtifactScores, kind: str) -> Decision:
-    """Decide about a kind for which each component is judged by itself."""
-    rows = [row for row in scores.rows if row.kind == kind and row.answer != "no"]
-    rows.sort(key=lambda row: -row.probability)
-    likeliest = {}
-    for row in scores.rows:
-        # A component may hold both blinks and eye movements; otherwise only its most probable
-        # kind counts.
-        if row.kind != "blink" and row.answer == "yes":
-            likeliest[row.component] = max(likeliest.get(row.component, 0.0), row.probability)
-    sure = [
-        row
-        for row in rows
-        if row.answer == "yes"
-        and row.probability >= REMOVE
-        and row.probability >= likeliest.get(row.component, 0.0)
-    ]
-    samples = [row.events[:, 0] for row in (sure or rows[:1])]
-    events = as_events(np.concatenate([np.zeros(0, np.int64), *samples]), kinds()[kind].event_id)
-    answer = "yes" if sure else "unsure" if rows else "no"
-    reason = f"{component_names([rows[0].component])[0]}, {rows[0].reason}" if rows else ""
-    return Decision(answer, [row.component for row in sure], events, reason)
+    return len(whole_windows(events[:, 0] - raw.first_samp, bad, bounds).used) > 0
 
 
 def _verdict(status: str, decisions: dict[str, Decision]) -> str:

@@ -13,17 +13,10 @@ from mne.utils import verbose
 from numpy.typing import NDArray
 from scipy.signal import detrend
 
-from mne_otica.artifacts import (
-    BlinkTimes,
-    blink_events,
-    component_peaks,
-    find_bads_artifacts,
-    find_bads_blink,
-)
+from mne_otica.artifacts import search
 from mne_otica.cleaning.clean import clean_raw, conclude, fit_ica, settings_of
 from mne_otica.cleaning.decide import DEFAULT, check_artifacts, earned, judged
 from mne_otica.cleaning.result import Cleaned
-from mne_otica.evaluation.text import component_names
 from mne_otica.removal.layout import Layout
 from mne_otica.removal.remove import REMOVALS, Part, Taken, parts_of, remove_artifacts, subtract
 from mne_otica.signals.recording import quiet
@@ -133,15 +126,11 @@ def _alone(epochs: BaseEpochs, **options: Any) -> Cleaned:
         ready.info["highpass"] = max(ready.info["highpass"], 1.0)
     ica = fit_ica(ready, options["n_components"], options["random_state"], True)
     with quiet():
-        exclude, blink_scores = find_bads_blink(
-            ica, epochs, max_components=options["max_components"]
+        scores = search(
+            ica, epochs, artifacts=options["artifacts"], max_components=options["max_components"]
         )
-        _, scores = find_bads_artifacts(ica, epochs)
-        samples = component_peaks(ica, epochs, exclude[0], True) if exclude else np.zeros(0, int)
-    names = component_names(exclude[:1])
-    blinks = BlinkTimes(blink_events(samples), "component" if exclude else "none", names)
     joined = _joined(ready)
-    found = judged(joined, ica, scores, blink_scores, blinks, options["artifacts"], True)
+    found = judged(joined, ica, scores, options["artifacts"], True)
     layout, in_band = Layout.of(epochs), partial(_detrended, n_epochs=len(epochs))
     wanted = {kind: (one.components, None) for kind, one in found.decisions.items()}
     every = parts_of(epochs, ica, wanted, removal=options["removal"], reject=True)

@@ -13,11 +13,12 @@ import numpy as np
 from mne.utils import logger
 from numpy.typing import NDArray
 
-from mne_otica.artifacts import ArtifactScores, BlinkTimes
+from mne_otica.artifacts import ArtifactScores
 from mne_otica.evaluation.measures import KindResult, plain
 from mne_otica.evaluation.text import component_names, kind_line
-from mne_otica.ica import ICA, maps_in_volts
+from mne_otica.ica import ICA
 from mne_otica.signals.recording import quiet
+from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.trust.stability import Stability
 from mne_otica.utils.docs import fill_doc
 
@@ -45,8 +46,6 @@ class Cleaned:
         heartbeats, as in MNE, 997 for eye movements, 995 for electrodes), and of blinks that
         were found but not removed. They can be passed to :class:`mne.Epochs`. Muscle
         activity has no events.
-    blinks : instance of BlinkTimes
-        The blinks, and the channels they were found in.
     artifacts : instance of ArtifactScores
         Probability, answer and reason for each component and each kind of artifact, also for
         kinds that were not to be removed.
@@ -77,7 +76,6 @@ class Cleaned:
     raw: BaseRaw | None
     ica: ICA
     events: NDArray[np.int64]
-    blinks: BlinkTimes
     artifacts: ArtifactScores
     kinds: dict[str, KindResult]
     removed: NDArray[np.float64]
@@ -227,11 +225,8 @@ class Cleaned:
             "components": [int(k) for k in self.ica.exclude],
             "settings": self.settings,
             "versions": self.versions,
-            "blinks": {
-                "source": self.blinks.source,
-                "channels": self.blinks.channels,
-                "samples": self.blinks.events[:, 0].tolist(),
-            },
+            "sources": dict(self.artifacts.sources),
+            "samples": {kind: part.events[:, 0].tolist() for kind, part in self.kinds.items()},
             "artifacts": self.artifacts.to_dict(),
             "kinds": {kind: one.to_dict() for kind, one in self.kinds.items()},
             "stability": None if self.stability is None else plain(self.stability.to_dict()),
@@ -317,15 +312,13 @@ class Cleaned:
         return f"{changed.mean():.1%}, in {n_windows} windows; the others are as recorded"
 
     def _told_by(self) -> str:
-        """Return the number of blinks and the channels they were found in, as text."""
-        names = self.blinks.channels
-        if not names:
+        """Return the number of blinks and where their times come from, as text."""
+        source = self.artifacts.sources.get("blink", "none")
+        if source == "none":
             return "none"
-        told = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
         circular = " (the removed component: the reduction is biased upwards)"
-        return f"{len(self.blinks.events)} from {told}" + (
-            circular if self.blinks.source == "component" else ""
-        )
+        n_blinks = len(self.artifacts.events("blink"))
+        return f"{n_blinks} from {source}" + (circular if source.startswith("component") else "")
 
     def __repr__(self) -> str:
         return f"<Cleaned | {self.status}: {self.verdict}>"

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mne_otica.artifacts import (
-    BlinkCandidate,
-    BlinkScores,
-    BlinkTimes,
-    as_events,
-    blink_events,
-    kinds,
-    locate_blinks,
-    restored,
-)
+from mne_otica.artifacts import ArtifactScores, as_events, blink_times, kinds, restored
 from mne_otica.cleaning.decide import Decision, Found
 
 if TYPE_CHECKING:
@@ -24,24 +16,23 @@ if TYPE_CHECKING:
 
     from mne_otica.ica import ICA
 
-_BLINK_FACTS = ("source", "channels", "polarity", "score")
-
 
 def found_content(found: Found) -> dict[str, Any]:
     """Return what was found, without the events, which `found_again` needs."""
-    blinks = {name: getattr(found.blinks, name) for name in _BLINK_FACTS}
-    scores = found.scores
     return {
         "status": found.status,
         "verdict": found.verdict,
         "components": found.components,
         "kinds": {
-            kind: {"answer": one.answer, "components": one.components, "reason": one.reason}
-            for kind, one in found.decisions.items()
+            kind: {
+                "answer": decision.answer,
+                "components": decision.components,
+                "reason": decision.reason,
+                "not_removed": decision.not_removed,
+            }
+            for kind, decision in found.decisions.items()
         },
         "artifacts": found.artifacts.stored(),
-        "blinks": blinks | {"rows": scores.to_dict(), "values": scores.values},
-        "judged": [scores.verdict, scores.geometry, scores.strategy],
     }
 
 
@@ -53,33 +44,27 @@ def found_again(
     reject: bool,
 ) -> Found:
     """Return what was found, with the events of one recording by kind."""
-    blinks = content["blinks"]
-    rows = [
-        BlinkCandidate(**{name: np.nan if value is None else value for name, value in row.items()})
-        for row in blinks["rows"]
-    ]
-    verdict, *told = content["judged"]
-    scores = BlinkScores(verdict, np.array(blinks["values"], dtype=float), tuple(rows), *told)
-    times = BlinkTimes(
-        blink_events(np.array(samples.get("blink", []), dtype=np.int64)),
-        *(blinks[name] for name in _BLINK_FACTS),
-    )
-    times = blinks_of_choice(raw, ica, times, content["components"], reject)
-    decisions = {}
-    for kind, one in content["kinds"].items():
-        events = as_events(np.array(samples[kind], dtype=np.int64), kinds()[kind].event_id)
-        if kind == "blink":
-            events = times.events
-        decisions[kind] = Decision(one["answer"], one["components"], events, one["reason"])
+    times = {
+        kind: as_events(np.array(at, dtype=np.int64), kinds()[kind].event_id)
+        for kind, at in samples.items()
+    }
     artifacts = restored(content["artifacts"], {})
-    return Found(scores, times, artifacts, decisions, content["status"], content["verdict"])
+    artifacts = artifacts.with_times(times, artifacts.sources)
+    decisions = {}
+    for kind, saved in content["kinds"].items():
+        events = times[kind]
+        if kind == "blink":
+            events = blinks_of_choice(raw, ica, artifacts, content["components"], reject)
+        decisions[kind] = Decision(**saved, events=events)
+    return Found(artifacts, decisions, content["status"], content["verdict"])
 
 
 def blinks_of_choice(
-    raw: BaseRaw, ica: ICA, blinks: BlinkTimes, components: Sequence[int], reject: bool
-) -> BlinkTimes:
+    raw: BaseRaw, ica: ICA, artifacts: ArtifactScores, components: list[int], reject: bool
+) -> NDArray[np.int64]:
     """Return the blinks found, or those of the component that a person chose instead."""
     by_hand = sorted(ica.exclude) != sorted(components)
-    if by_hand and blinks.source in ("component", "none"):
-        return locate_blinks(raw, ica=ica, reject_by_annotation=reject)
-    return blinks
+    if by_hand and artifacts.sources["blink"].startswith(("component", "none")):
+        samples, _ = blink_times(raw, ica=ica, reject_by_annotation=reject)
+        return as_events(samples, kinds()["blink"].event_id)
+    return artifacts.events("blink")

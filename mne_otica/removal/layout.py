@@ -10,7 +10,7 @@ import mne
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mne_otica.artifacts import component_events, component_peaks, locate_blinks
+from mne_otica.artifacts import blink_times, component_events
 from mne_otica.removal.linear_estimate import Array, Mask, Samples
 from mne_otica.signals.recording import annotated_bad, quiet
 from mne_otica.signals.unmixing import unmixing_in_volts, unmixing_offset
@@ -122,10 +122,10 @@ class Layout:
             if kind != "blink":
                 samples = component_events(ica, inst, exclude, kind, reject)
             elif isinstance(inst, mne.io.BaseRaw):
-                blinks = locate_blinks(inst, ica=ica, reject_by_annotation=reject).events
-                samples = blinks[:, 0] - inst.first_samp
+                samples, _ = blink_times(inst, ica=ica, reject_by_annotation=reject)
+                samples = samples - inst.first_samp
             if kind == "blink" and len(samples) < _ENOUGH:
-                samples = np.r_[samples, component_peaks(ica, inst, exclude[0], reject)]
+                samples = np.r_[samples, component_events(ica, inst, exclude[:1], kind, reject)]
         ica.labels_ = labels
         epoch = np.minimum(samples // self.length, len(self.starts) - 1)
         return self.starts[epoch] + samples - epoch * self.length

@@ -12,12 +12,12 @@ from mne.utils import logger, verbose
 from numpy.typing import ArrayLike, NDArray
 
 from mne_otica.artifacts import check_kinds, kinds
-from mne_otica.ica import maps_in_volts
 from mne_otica.removal.by_kind import kind_part
 from mne_otica.removal.estimate import Estimate
 from mne_otica.removal.layout import Layout
 from mne_otica.signals.low_rate import check_ica
 from mne_otica.signals.recording import quiet
+from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import runs
 from mne_otica.utils.checks import _check_option, _validate_flag, _validate_type
 from mne_otica.utils.docs import fill_doc

@@ -130,6 +130,20 @@ class Prepared:
         some = (x[rows] for x in (self.band, self.slow, self.wide))
         return Prepared(*some, self.good, self.sfreq, self.step)
 
+    def best_span(self, seconds: float) -> tuple[int, int] | None:
+        """Return the samples of the stretch with the fewest bad ones; None if all is shorter."""
+        length = int(seconds * self.sfreq)
+        if length >= self.good.size:
+            return None
+        n_bad = np.r_[0, self.n_bad]
+        start = int(np.argmin(n_bad[length:] - n_bad[:-length]))
+        return start, start + length
+
+    def crop(self, start: int, stop: int) -> Prepared:
+        """Return a stretch of the signals."""
+        some = (x[..., start:stop] for x in (self.band, self.slow, self.wide, self.good))
+        return Prepared(*some, self.sfreq, self.step)
+
     def mixed(self, weights: NDArray[np.float64]) -> Prepared:
         """Return weighted sums of the signals, a row of weights for each."""
         slow = weights @ self.slow

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from mne_otica.cleaning import clean as cleaning
 from mne_otica.cleaning.by_hand import conclude_choice
-from mne_otica.cleaning.saved import found_again, found_content
 from mne_otica.cleaning.decide import Found, find
-from mne_otica.removal.remove import Taken, take_out, to_take
+from mne_otica.cleaning.saved import found_again, found_content
 from mne_otica.evaluation.measures import plain
+from mne_otica.removal.remove import Taken, take_out, to_take
 from mne_otica.signals.recording import filtered_copy
 from mne_otica.study import storage as files
 from mne_otica.study.components_table import (

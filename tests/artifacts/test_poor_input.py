@@ -34,7 +34,7 @@ def plain():
 def test_kinds_that_do_not_exist_are_refused_with_those_that_do(plain, wrong):
     raw, ica = plain
     for refused in (
-        lambda: find_bads_artifacts(ica, raw, kinds=wrong),
+        lambda: find_bads_artifacts(ica, raw, artifacts=wrong),
         lambda: annotate_artifacts(raw, wrong, ica=ica),
     ):
         with pytest.raises(ValueError, match="must name kinds of artifacts") as error:
@@ -46,7 +46,7 @@ def test_one_kind_of_events_that_does_not_exist_is_refused_with_those_that_do(pl
     with pytest.raises(ValueError, match="sweat") as error:
         find_artifact_events(plain[0], "sweat")
     assert all(kind in str(error.value) for kind in KINDS)
-    with pytest.raises(TypeError, match="kind"):
+    with pytest.raises(TypeError, match="artifacts"):
         find_artifact_events(plain[0], 3)
 
 
@@ -91,7 +91,7 @@ def test_brains_seen_by_few_nameless_channels_for_seconds_hold_no_artifact(chann
 
 def test_two_channels_cannot_tell_one_electrode_from_a_head():
     raw = nameless(["Fp1", "O2"], 20, 0)
-    found, scores = find_bads_artifacts(fitted(raw), raw, kinds="electrode")
+    found, scores = find_bads_artifacts(fitted(raw), raw, artifacts="electrode")
     assert found == {"electrode": []}
     assert all("fewer than four channels" in row.reason for row in scores.rows)
 

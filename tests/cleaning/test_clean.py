@@ -6,8 +6,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mne_otica import clean_epochs, clean_raw, datasets
-from mne_otica.artifacts import BlinkTimes
-from mne_otica.artifacts import blink as _blink
 from mne_otica.simulation import simulate_raw
 
 
@@ -119,7 +117,7 @@ def test_nothing_is_removed_where_nobody_blinks(still):
 
 def test_doubt_leaves_the_data_alone(blinking, monkeypatch):
     sim, _ = blinking
-    monkeypatch.setattr("mne_otica.artifacts.find.Rule", lambda n: _blink.Rule(n, 1 - 1e-9))
+    monkeypatch.setattr("mne_otica.artifacts.find.ACCEPT", 1 - 1e-9)
     cleaned = clean_raw(sim.raw)
     assert cleaned.status == "unsure"
     assert cleaned.verdict.startswith("unsure, nothing removed: ICA0")
@@ -129,8 +127,8 @@ def test_doubt_leaves_the_data_alone(blinking, monkeypatch):
 
 def test_blinks_without_times_are_left_alone(blinking, monkeypatch):
     sim, _ = blinking
-    nowhere = BlinkTimes(np.zeros((0, 3), int))
-    monkeypatch.setattr("mne_otica.artifacts.find.locate", lambda *args: nowhere)
+    nowhere = np.zeros(0, int), "none"
+    monkeypatch.setattr("mne_otica.artifacts.find._locate", lambda *args: nowhere)
     cleaned = clean_raw(sim.raw)
     assert cleaned.status == "unsure"
     assert "no whole blink" in cleaned.verdict
