@@ -224,7 +224,7 @@ def fit_ica(
     """Fit on a filtered copy."""
     # Blinks are rare and large. The transport contrast weighs them by their amplitude, whereas the
     # score functions of the refinement mostly see the samples between them.
-    options = dict(random_state=random_state, fit_params=dict(refine=False))
+    options = dict(random_state=random_state, fit_params=dict(refine="none"))
     with quiet():
         ica = ICA(n_components=n_components, **options)
         if n_components is None:
