@@ -21,7 +21,7 @@ from mne_otica.artifacts import (
     kinds,
     search_artifacts,
 )
-from mne_otica.cleaning.earn import gains_at_events, gains_in_band
+from mne_otica.cleaning.earn import LEAST_GAIN, gains_at_events, gains_in_band
 from mne_otica.evaluation.text import PLURALS, component_names, none_line
 from mne_otica.ica import maps_in_volts
 from mne_otica.removal.estimate import sham_events, sham_part
@@ -167,6 +167,7 @@ def _gains(
     gains = gains_at_events(
         part, courses, before, maps, (samples, signs_of(part, samples, sfreq)), *options
     )
+    gains = {k: gain if gain > LEAST_GAIN else 0.0 for k, gain in gains.items()}
     if part.estimate is None or part.estimate.model is None:
         return gains, None
     sham = sham_events(part.estimate, sfreq, filtered.n_times)

@@ -247,12 +247,12 @@ class KindResult:
     def poor(self) -> bool:
         """Whether little of the artifact was removed, or much else.
 
-        Brain activity is part of the signal above 15 Hz, so there is no limit for muscle.
+        There is no limit for muscle: it may be anywhere, and the signal above 15 Hz is partly
+        brain activity.
         """
-        if self.gone is None:
+        if self.gone is None or self.how == "band":
             return False
-        little = self.how != "band" and self.gone < LEAST_REMOVED
-        return little or (self.cost or 0.0) > OVER_CLEANED
+        return self.gone < LEAST_REMOVED or (self.cost or 0.0) > OVER_CLEANED
 
     def __repr__(self) -> str:
         gone = "" if self.gone is None else f", gone={self.gone:.2f}"

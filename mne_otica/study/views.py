@@ -122,13 +122,13 @@ class Opened:
             first = fullest_window(events, length, n_times, int(_HALF * sfreq))
         else:
             first = max(0, min(int(start * sfreq), n_times - length))
-        benefit, harm = result.benefit, result.harm
+        first = next((one for one in parts(result) if one.benefit is not None), None)
         return {
             "removed": list(exclude),
             "status": result.status,
             "verdict": result.verdict,
-            "benefit": None if benefit is None else plain(benefit.average),
-            "harm": None if harm is None else plain(harm.taken_out),
+            "benefit": None if first is None else plain(first.gone),
+            "harm": None if first is None else plain(first.cost),
             "kinds": [
                 {"kind": one.kind, "gone": plain(one.gone), "harm": plain(one.harm.taken_out)}
                 for one in parts(result)

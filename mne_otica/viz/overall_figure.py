@@ -41,9 +41,7 @@ def plot_cleaned(result: Cleaned, *, show: bool = True) -> Figure:
     removed = parts(result)
     if not removed:
         figure = plot_component(result, show=False)
-    elif not any(
-        part.benefit is not None for part in parts(result)
-    ):  # removed by its band, not at events
+    elif all(part.benefit is None for part in removed):  # removed by band, not at events
         figure = plt.figure(figsize=(11, 6), layout="constrained")
         top, bottom = figure.subfigures(2, 1)
         plot_component(result, axes=top.subplots(1, 2, width_ratios=[1, 3]), show=False)
