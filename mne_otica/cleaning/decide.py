@@ -56,6 +56,7 @@ class Decision:
     events: NDArray[np.int64]
     reason: str
     not_removed: list[int] = field(default_factory=list)
+    given: NDArray[np.int64] | None = None  # the events before removal, if it found others
 
 
 @dataclass(frozen=True)
@@ -137,8 +138,12 @@ def earned(
         if sham is not None:
             shams[part.kind] = sham[[part.components.index(k) for k in kept]]
         dropped = [k for k in part.components if k not in kept]
-        decisions[part.kind] = Decision(
-            decision.answer, kept, events if kept else decision.events, decision.reason, dropped
+        decisions[part.kind] = replace(
+            decision,
+            components=kept,
+            events=events if kept else decision.events,
+            not_removed=dropped,
+            given=decision.events,
         )
         if kept:
             parts.append(part.only(kept))
@@ -160,7 +165,7 @@ def _gains(
     maps, sfreq, before = maps_in_volts(ica), filtered.info["sfreq"], filtered._data
     bad = annotated_bad(filtered) if reject else np.zeros(filtered.n_times, bool)
     courses = in_band(part.courses)
-    if part.how == "band":
+    if part.l_freq is not None:
         return gains_in_band(part, courses, before, maps, bad, sfreq), None
     samples = events[:, 0] - filtered.first_samp
     options = (bad, sfreq)
