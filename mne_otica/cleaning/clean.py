@@ -355,12 +355,14 @@ def _measured(
     after = np.subtract(before, gone, out=gone)
     reject = settings["reject_by_annotation"]
     pair = Pair.of_arrays(filtered, before, after, range(len(before)), reject)
-    if part.how == "band":
+    if part.l_freq is not None:
         return replace(result, **_band_measures(pair, part.l_freq, brief))
-    signs = signs_of(part, events[:, 0] - filtered.first_samp, pair.sfreq)
+    # Events that the removal found in its own components would favour it.
+    told = events if decision.given is None or not len(decision.given) else decision.given
+    signs = signs_of(part, told[:, 0] - filtered.first_samp, pair.sfreq)
     with quiet():
         try:
-            benefit = benefit_of(pair, events, signs=signs)
+            benefit = benefit_of(pair, told, signs=signs)
         except ValueError:  # there are none, or the edges or bad spans cut every window
             return result
         # A filter spreads what was removed; samples that did not change have no harm.

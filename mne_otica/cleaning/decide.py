@@ -13,7 +13,7 @@ from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica.artifacts import ArtifactScores, as_events, check_kinds, kinds, search
-from mne_otica.cleaning.earn import gains_at_events, gains_in_band
+from mne_otica.cleaning.earn import LEAST_GAIN, gains_at_events, gains_in_band
 from mne_otica.evaluation.text import PLURALS, component_names, none_line
 from mne_otica.removal.estimate import sham_events, sham_part
 from mne_otica.removal.remove import Part, Taken, to_take
@@ -44,6 +44,7 @@ class Decision:
     events: NDArray[np.int64]
     reason: str
     not_removed: list[int] = field(default_factory=list)
+    given: NDArray[np.int64] | None = None  # the events before removal, if it found others
 
 
 @dataclass(frozen=True)
@@ -127,8 +128,12 @@ def earned(
         if sham is not None:
             shams[part.kind] = sham[[part.components.index(k) for k in kept]]
         dropped = [k for k in part.components if k not in kept]
-        decisions[part.kind] = Decision(
-            decision.answer, kept, events if kept else decision.events, decision.reason, dropped
+        decisions[part.kind] = replace(
+            decision,
+            components=kept,
+            events=events if kept else decision.events,
+            not_removed=dropped,
+            given=decision.events,
         )
         if kept:
             parts.append(part.only(kept))
@@ -150,13 +155,14 @@ def _gains(
     maps, sfreq, before = maps_in_volts(ica), filtered.info["sfreq"], filtered._data
     bad = annotated_bad(filtered) if reject else np.zeros(filtered.n_times, bool)
     courses = in_band(part.courses)
-    if part.how == "band":
+    if part.l_freq is not None:
         return gains_in_band(part, courses, before, maps, bad, sfreq), None
     samples = events[:, 0] - filtered.first_samp
     options = (bad, sfreq)
     gains = gains_at_events(
         part, courses, before, maps, (samples, signs_of(part, samples, sfreq)), *options
     )
+    gains = {k: gain if gain > LEAST_GAIN else 0.0 for k, gain in gains.items()}
     if part.estimate is None or part.estimate.model is None:
         return gains, None
     sham = sham_events(part.estimate, sfreq, filtered.n_times)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from mne_otica.removal.remove import Part
 
 Array = NDArray[np.float64]
+# Share of the power by which a component has to reduce the average in the other half: 0.1 is 5 % of
+# its RMS. Set by hand, so that removals of 0 or 1 % do not count; no benchmark chose it.
+LEAST_GAIN = 0.1
 _FEWEST = 4  # events that can be halved; with fewer, all of them are both halves
 
 
@@ -57,7 +60,7 @@ def gains_at_events(
         trial = [x - topography * p[k] for x, p in zip(left, parts[::-1], strict=True)]
         power = [sum(np.sum(x**2) for x in some) for some in (left, trial)]
         gains[component] = 1 - power[1] / power[0] if power[0] > 0 else 0.0
-        if gains[component] > 0:
+        if gains[component] > LEAST_GAIN:
             left = trial
     return gains
 

@@ -34,7 +34,8 @@ BANDS = {
     "gamma": (30.0, 45.0),
 }
 # Distance from the windows of blinks, in seconds: the same for all recordings, so that their
-# figures can be compared. Removal reaches 0.7 s from the peak of a blink, so 1.25 s is beyond it.
+# figures can be compared. Removal reaches 0.7 s from the peak of a blink, unless a
+# high-pass filter prolongs it, so 1.25 s is beyond it.
 MARGIN = 1.0
 _LEAST_SECONDS = 2.0  # away from events; with less, there is no figure
 

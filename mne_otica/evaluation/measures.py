@@ -208,7 +208,8 @@ class KindResult:
         The share that was removed: of the average event, or of the RMS above ``l_freq`` for
         muscle, at the five channels where it is largest. None if nothing was removed or measured.
     benefit : instance of RMSReduction | None
-        The benefit in full, if there are events. Eye movements in opposite directions are
+        The benefit in full, if there are events: at those that were found before the removal,
+        see ``benefit.samples``. Eye movements in opposite directions are
         flipped before they are averaged.
     harm : instance of Preservation | None
         What was removed away from the events, or in total if there are none.
@@ -217,7 +218,7 @@ class KindResult:
     why : str
         Why they were not removed.
     l_freq : float | None
-        The lower limit of the band, if the kind is removed by band.
+        The lower limit of the band of the artifact, if it has one instead of events.
     """
 
     kind: str
@@ -247,12 +248,12 @@ class KindResult:
     def poor(self) -> bool:
         """Whether little of the artifact was removed, or much else.
 
-        Brain activity is part of the signal above 15 Hz, so there is no limit for muscle.
+        There is no limit for muscle: it may be anywhere, and the signal above 15 Hz is partly
+        brain activity.
         """
-        if self.gone is None:
+        if self.gone is None or self.l_freq is not None:
             return False
-        little = self.how != "band" and self.gone < LEAST_REMOVED
-        return little or (self.cost or 0.0) > OVER_CLEANED
+        return self.gone < LEAST_REMOVED or (self.cost or 0.0) > OVER_CLEANED
 
     def __repr__(self) -> str:
         gone = "" if self.gone is None else f", gone={self.gone:.2f}"

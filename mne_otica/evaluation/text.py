@@ -34,7 +34,7 @@ def kind_line(result: KindResult) -> str:
     if result.gone is None:
         return f"{name}: removed {_source(result)}; no whole event to measure it by"
     share = f"{100 * result.gone:.0f} %"
-    if result.how == "band":
+    if result.l_freq is not None:
         line = f"{name}: {share} above {result.l_freq:g} Hz removed {_source(result)}"
     else:
         line = f"{name}: {share} removed {_source(result)}"
@@ -44,8 +44,8 @@ def kind_line(result: KindResult) -> str:
 def _elsewhere(result: KindResult) -> str:
     cost = result.cost
     if cost is None or cost != cost:
-        return "; events too frequent to measure elsewhere" if result.how != "band" else ""
-    return f"; {100 * cost:.1f} % " + ("of the signal" if result.how == "band" else "elsewhere")
+        return "; events too frequent to measure elsewhere" if result.l_freq is None else ""
+    return f"; {100 * cost:.1f} % " + ("elsewhere" if result.l_freq is None else "of the signal")
 
 
 def _advice(result: KindResult) -> str:
@@ -62,7 +62,7 @@ def _advice(result: KindResult) -> str:
 def _source(result: KindResult) -> str:
     """Return events and components, in brackets."""
     n_events = len(result.events)
-    told = [] if result.how == "band" else [f"{n_events} event{'s' * (n_events != 1)}"]
+    told = [] if result.l_freq is not None else [f"{n_events} event{'s' * (n_events != 1)}"]
     whole = "all of " if result.how == "component" else ""
     told.append(whole + _names(result.components))
     lost = 0 if result.harm is None else result.harm.rank_before - result.harm.rank_after

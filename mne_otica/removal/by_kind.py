@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from scipy.signal import butter, sosfiltfilt
 
 from mne_otica.artifacts import Removal
 from mne_otica.removal.band import band_part
@@ -25,8 +24,6 @@ from mne_otica.removal.saccades import pop_part, step_part
 # eyes move in other ways, such as smooth pursuit, and the whole component is removed.
 _OTHERWISE = 0.5
 _CRACKLE = 0.05  # the same for an electrode that pops: if larger, it crackles, drifts or hums
-_MERE = 1 / 3  # of the power of beats, that sham beats may remove
-_DRIFT = 1.0  # Hz; slower signals are drift
 _SHARP_RATE = 250.0  # Hz; beats and pops are sharp, and estimated at about this rate
 
 
@@ -122,19 +119,9 @@ def _beats(
     parts, best = np.zeros_like(courses), (np.zeros(0, np.int64), np.zeros(0))
     for part, course, scale in zip(parts, low, scales, strict=True):
         own, *found = beat_part(course, sfreq / step, samples // step, bad[::step])
-        if _mere_average(course - own, own, sfreq / step, found[0], bad[::step]):
-            continue
         part[:] = scale * _at_full_rate(own, step, len(part))
         best = max(best, found, key=lambda one: one[1].sum())
     return np.where(bad, 0.0, parts), step * best[0], best[1]
-
-
-def _mere_average(rest: Array, part: Array, rate: float, beats: Samples, bad: Mask) -> bool:
-    """Return whether sham beats, half-way between the true ones, would remove nearly as much."""
-    sham, *_ = beat_part(rest, rate, (beats[1:] + beats[:-1]) // 2, bad)
-    sos = butter(2, _DRIFT, "highpass", fs=rate, output="sos")
-    powers = [float(np.var(sosfiltfilt(sos, x))) if x.any() else 0.0 for x in (sham, part)]
-    return powers[0] > _MERE * powers[1]
 
 
 def _pops(courses: Array, sfreq: float, samples: Samples, bad: Mask) -> Estimate:

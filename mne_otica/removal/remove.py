@@ -61,8 +61,8 @@ class Part:
 
     @property
     def l_freq(self) -> float | None:
-        """The lower limit of the band, if it is removed by band."""
-        return kinds()[self.kind].removal.l_freq if self.how == "band" else None
+        """The lower limit of the band of the artifact, if it has one instead of events."""
+        return None if self.kind is None else kinds()[self.kind].removal.l_freq
 
     def only(self, components: Sequence[int]) -> Part:
         """Return the part of some of the components."""

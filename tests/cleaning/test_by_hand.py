@@ -39,7 +39,8 @@ def test_same_components_give_the_same_result(cleaned):
 
 def test_no_components_give_the_recording_back(raw, cleaned):
     kept = cleaned.with_components([])
-    assert kept.benefit is None
+    assert kept.kinds["blink"].benefit is None
+    assert kept.status == "none"
     assert "by hand" in kept.verdict
     assert_allclose(kept.raw.get_data(), raw.get_data(), atol=1e-15)
 
@@ -51,7 +52,8 @@ def test_component_that_only_a_person_chose_goes_whole(raw, cleaned):
     assert_array_equal(cleaned.raw.get_data(), before)
     assert other not in cleaned.ica.exclude
     assert "chosen by hand" in chosen.verdict
-    assert chosen.harm.taken_out > 2 * cleaned.harm.taken_out
+    assert chosen.kinds["blink"].components == cleaned.kinds["blink"].components
+    assert f"chosen by hand: ICA{other:03d}; " in chosen.verdict
     expected = cleaned.ica.copy()
     expected.exclude = [other]
     whole = expected.apply(cleaned.raw.copy()).get_data()

@@ -40,9 +40,9 @@ def test_blinks_go_and_the_rest_stays(blinking):
     sim, cleaned = blinking
     assert cleaned.status == "cleaned"
     assert len(cleaned.ica.exclude) == 1
-    assert cleaned.verdict.startswith("removed")
-    assert cleaned.benefit.average > 0.8
-    assert cleaned.harm.rank_after == cleaned.harm.rank_before
+    assert cleaned.verdict.startswith("blinks: ")
+    assert cleaned.kinds["blink"].benefit.average > 0.8
+    assert cleaned.kinds["blink"].harm.rank_after == cleaned.kinds["blink"].harm.rank_before
     truth, dirty, clean = (band(raw) for raw in (sim.without_blinks, sim.raw, cleaned.raw))
     assert np.std(clean - truth) < 0.3 * np.std(dirty - truth)
 
@@ -62,10 +62,10 @@ def test_outside_the_windows_every_sample_is_the_one_recorded(blinking):
 def test_taking_out_the_blinks_costs_less_than_the_component(blinking):
     sim, cleaned = blinking
     whole = clean_raw(sim.raw, removal="component")
-    assert whole.harm.rank_after == whole.harm.rank_before - 1
+    assert whole.kinds["blink"].harm.rank_after == whole.kinds["blink"].harm.rank_before - 1
     assert whole.removed.all()
-    assert cleaned.harm.taken_out < whole.harm.taken_out / 3
-    assert cleaned.harm.sham < whole.harm.taken_out
+    assert cleaned.kinds["blink"].harm.taken_out < whole.kinds["blink"].harm.taken_out / 3
+    assert cleaned.kinds["blink"].harm.sham < whole.kinds["blink"].harm.taken_out
     truth, events, component = (band(raw) for raw in (sim.without_blinks, cleaned.raw, whole.raw))
     assert np.std(events - truth) < np.std(component - truth)
     # The old way is MNE's: what the ICA's own apply returns.
@@ -109,9 +109,9 @@ def test_everything_but_the_eeg_survives(n_blinks):
 def test_nothing_is_removed_where_nobody_blinks(still):
     sim, cleaned = still
     assert cleaned.status == "none"
-    assert cleaned.verdict == "no blink found, nothing removed"
+    assert cleaned.verdict == "no blinks found, nothing removed"
     assert cleaned.ica.exclude == []
-    assert (cleaned.benefit, cleaned.harm) == (None, None)
+    assert (cleaned.kinds["blink"].benefit, cleaned.kinds["blink"].harm) == (None, None)
     assert_array_equal(cleaned.raw.get_data(), sim.raw.get_data())
 
 
@@ -120,7 +120,7 @@ def test_doubt_leaves_the_data_alone(blinking, monkeypatch):
     monkeypatch.setattr("mne_otica.artifacts.find.ACCEPT", 1 - 1e-9)
     cleaned = clean_raw(sim.raw)
     assert cleaned.status == "unsure"
-    assert cleaned.verdict.startswith("unsure, nothing removed: ICA0")
+    assert cleaned.verdict.startswith("blinks: unsure, not removed: ICA0")
     assert cleaned.ica.exclude == []
     assert_array_equal(cleaned.raw.get_data(), sim.raw.get_data())
 
@@ -154,7 +154,10 @@ def test_rank_deficient_data():
     raw = simulated().raw.set_eeg_reference("average")
     cleaned = clean_raw(raw)
     assert cleaned.status == "cleaned"
-    assert (cleaned.harm.rank_before, cleaned.harm.rank_after) == (15, 15)
+    assert (cleaned.kinds["blink"].harm.rank_before, cleaned.kinds["blink"].harm.rank_after) == (
+        15,
+        15,
+    )
 
 
 def test_nan_spans_stay_as_they_are(blinking):
@@ -214,7 +217,7 @@ def test_four_or_five_channels(blinking, n_channels):
     raw = blinking[0].raw.copy().pick(names)
     cleaned = clean_raw(raw)
     assert cleaned.status == "cleaned"
-    assert cleaned.benefit.overall > 0.3
+    assert cleaned.kinds["blink"].benefit.overall > 0.3
     assert cleaned.raw.ch_names == names
 
 
@@ -222,8 +225,7 @@ def test_without_a_channel_near_the_eyes_nothing_breaks(blinking):
     raw = blinking[0].raw.copy().pick(["C3", "C4", "P7", "P8", "O1", "O2", "P3", "P4"])
     before = raw.get_data()
     cleaned = clean_raw(raw)
-    assert cleaned.scores.geometry == "positions"
-    assert all(np.isnan(row.frontality) for row in cleaned.scores.rows)
+    assert cleaned.artifacts.geometry == "positions"
     changed = np.ptp(cleaned.raw.get_data() - before) > 0
     assert changed == (cleaned.status == "cleaned")
     assert_array_equal(raw.get_data(), before)
@@ -233,10 +235,10 @@ def test_without_a_channel_near_the_eyes_nothing_breaks(blinking):
 def test_few_channels_are_enough_and_the_price_is_told(blinking, names):
     raw = blinking[0].raw.copy().pick(names)
     whole, cleaned = (clean_raw(raw, removal=removal) for removal in ("component", "events"))
-    assert whole.status == cleaned.status == "cleaned"
-    assert whole.harm.over_cleaned
-    assert "more than blinks explain" in whole.verdict
-    assert cleaned.harm.taken_out < whole.harm.taken_out / 3
+    assert (whole.status, cleaned.status) == ("poor", "cleaned")
+    assert whole.kinds["blink"].harm.over_cleaned
+    assert "poor: much else removed" in whole.verdict
+    assert cleaned.kinds["blink"].harm.taken_out < whole.kinds["blink"].harm.taken_out / 3
 
 
 def test_short_and_odd_data_warn_or_are_refused(blinking):
@@ -274,9 +276,11 @@ def test_spans_are_where_they_should_be_after_a_crop(blinking):
 def test_shipped_recording(shipped):
     raw, cleaned = shipped
     assert cleaned.blinks.source == "eog"
-    assert cleaned.benefit.n_events == 4
-    assert cleaned.benefit.average > 0.8
-    assert cleaned.harm.taken_out < 0.1
+    assert cleaned.kinds["blink"].benefit.n_events == 4
+    assert cleaned.kinds["blink"].benefit.average > 0.8
+    # No sample changed further than a second from the windows of blinks.
+    assert cleaned.kinds["blink"].harm.taken_out == 0
+    assert cleaned.verdict == "blinks: 93 % removed (4 events, ICA000); 0.0 % elsewhere"
     assert cleaned.raw.info["bads"] == ["EEG 053"]
     for kept in ("EOG 061", "STI 014", "EEG 053"):
         assert_array_equal(cleaned.raw.get_data(kept), raw.get_data(kept))
@@ -286,8 +290,8 @@ def test_eeglab_recording(shared_data):
     raw = mne.io.read_raw_eeglab(shared_data / "eeglab_data.set")
     raw.set_channel_types({"EOG1": "eog", "EOG2": "eog"}, on_unit_change="ignore")
     cleaned = clean_raw(raw)
-    assert cleaned.benefit.average > 0.8
-    assert cleaned.harm.taken_out < 0.1
+    assert cleaned.kinds["blink"].benefit.average > 0.8
+    assert cleaned.kinds["blink"].harm.taken_out < 0.1
 
 
 def behind_picard(raw, ours):
@@ -306,11 +310,11 @@ def behind_picard(raw, ours):
     ica.fit(before)
     ica.exclude = [int(k) for k in ica.find_bads_eog(raw)[0]]
     assert len(ica.exclude) == len(ours.ica.exclude) == 1
-    samples = ours.benefit.samples - raw.first_samp
+    samples = ours.kinds["blink"].benefit.samples - raw.first_samp
     half = int(round(0.25 * raw.info["sfreq"]))
     power = []
     for after in (before, ours.ica.apply(before.copy()), ica.apply(before.copy())):
-        data = after.get_data(ours.benefit.most_affected())
+        data = after.get_data(ours.kinds["blink"].benefit.most_affected())
         power.append([np.sum(data[:, k - half : k + half] ** 2) for k in samples])
     power = np.array(power)
     drawn = np.random.default_rng(0).integers(len(samples), size=(2000, len(samples)))
@@ -340,7 +344,7 @@ def test_eeglab_recording_beside_picard(shared_data):
 def test_few_channels(shared_data, name):
     cleaned = clean_raw(mne.io.read_raw_fif(shared_data / f"{name}_raw.fif"))
     assert cleaned.status == "cleaned"
-    assert cleaned.benefit.overall > 0.5
+    assert cleaned.kinds["blink"].benefit.overall > 0.5
 
 
 # %% Epochs
@@ -365,8 +369,8 @@ def test_epochs_are_cleaned_with_and_without_their_recording(cut, with_raw):
     assert_array_equal(epochs.get_data(), before.get_data())
     dirty, clean, true = (one.get_data() for one in (epochs, cleaned.epochs, truth))
     assert np.std(clean - true) < 0.5 * np.std(dirty - true)
-    assert cleaned.benefit.average > 0.8
-    assert cleaned.harm.taken_out < 0.15
+    assert cleaned.kinds["blink"].benefit.average > 0.8
+    assert cleaned.kinds["blink"].harm.taken_out < 0.15
     # What does not change is the recording's, to the bit.
     assert np.mean(clean == dirty) > 0.3
     assert cleaned.epochs.events.tolist() == epochs.events.tolist()

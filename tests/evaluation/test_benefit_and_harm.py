@@ -4,10 +4,11 @@ from dataclasses import FrozenInstanceError
 import mne
 import numpy as np
 import pytest
-from mne_otica.evaluation.evaluate import BANDS, OVER_CLEANED
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mne_otica import preservation, rms_reduction, verdict
+from mne_otica import preservation, rms_reduction
+from mne_otica.evaluation.harm import BANDS, MARGIN
+from mne_otica.evaluation.measures import OVER_CLEANED
 
 SFREQ = 200.0
 NAMES = ["Fp1", "Fp2", "Cz", "Pz", "O1", "O2"]
@@ -171,11 +172,6 @@ def test_what_is_untouched_outside_blinks_is_unharmed(brain, blinks, events):
     assert set(harm.band_power) == set(BANDS)
     assert_allclose(list(harm.band_power.values()), 0, atol=1e-6)
     assert not harm.over_cleaned
-    benefit = rms_reduction(before, after, events)
-    assert verdict(benefit, harm) == (
-        f"removed {benefit.average:.0%} of the average blink at the 5 channels that see it most, "
-        "and 0.0 % of the signal away from blinks"
-    ).replace("%", " %", 1)
 
 
 def test_what_went_with_the_blinks_is_told(brain, events):
@@ -192,7 +188,6 @@ def test_what_went_with_the_blinks_is_told(brain, events):
     assert_allclose(harm.band_power["beta"], 0.64 * 5 / 6 - 1, atol=0.02)
     assert (harm.rank_before, harm.rank_after) == (6, 5)
     assert harm.over_cleaned
-    assert "more than blinks explain" in verdict(rms_reduction(before, after, events), harm)
 
 
 def test_blinks_and_bad_spans_do_not_count_as_harm(brain, blinks, events):
@@ -206,7 +201,7 @@ def test_blinks_and_bad_spans_do_not_count_as_harm(brain, blinks, events):
     # So many blinks after the bad span that nothing is free.
     dense = np.zeros((40, 3), int)
     dense[:, 0] = np.linspace(3060, 7960, 40)
-    with pytest.warns(RuntimeWarning, match=r"Only 0.0 s .* 40 blinks"):
+    with pytest.warns(RuntimeWarning, match=r"Only 0.0 s .* 40 events"):
         harm = preservation(before, after, dense)
     assert harm.seconds == 0
     assert np.isnan([harm.taken_out, harm.correlation, harm.band_power["alpha"]]).all()
@@ -223,20 +218,17 @@ def test_harm_is_measured_where_it_is_free_to_the_sample(brain, events):
     )
     after = np.zeros_like(brain)
     after[:, free] = brain[:, free]
-    with pytest.warns(RuntimeWarning, match="Only"):
-        harm = preservation(before, recording(after), np.repeat(events, 3, axis=0))
+    harm = preservation(before, recording(after), np.repeat(events, 3, axis=0))
     assert 0 < harm.seconds <= 5
     assert harm.rms_change == harm.taken_out == 0
 
 
-@pytest.mark.parametrize(("seconds", "margin"), [(4, 1.0), (2, 0.5), (1.5, 0.25)])
-def test_harm_is_measured_as_far_from_blinks_as_these_allow(brain, seconds, margin):
+@pytest.mark.parametrize("seconds", [4, 3])
+def test_harm_has_one_margin_for_all_recordings(brain, seconds):
     often = np.zeros((int(40 / seconds) - 1, 3), int)
     often[:, 0] = seconds * SFREQ * np.arange(1, len(often) + 1)
     harm = preservation(recording(brain), recording(brain), often)
-    assert harm.margin == margin
-    # As much as the windows of all blinks together
-    assert harm.seconds >= 0.5 * len(often)
+    assert harm.margin == MARGIN
 
 
 def test_gains_do_not_hide_losses(brain, events):
@@ -308,10 +300,6 @@ def test_all_is_lost(brain, blinks, events):
     pair = recording(brain + blinks), recording(0 * brain)
     harm = preservation(*pair, events)
     assert list(harm.band_power.values()) == [-1] * len(BANDS)
-    assert verdict(rms_reduction(*pair, events), harm) == (
-        "removed 100 % of the average blink at the 5 channels that see it most, and 100.0 % of the "
-        "signal away from blinks: more than blinks explain"
-    )
 
 
 def test_the_average_does_not_reward_taking_out_the_brain(brain, blinks, events):

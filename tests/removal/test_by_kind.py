@@ -1,17 +1,12 @@
 """Removal by kind: what goes is the artifact, and what is left is nearer to the truth."""
 
-from dataclasses import replace
-
 import mne
 import numpy as np
 import pytest
-from mne_otica.evaluation.evaluate import kind_line
-from mne_otica.removal.shown import shown
 from numpy.testing import assert_array_equal
 
 from mne_otica import clean_raw, remove_artifacts
 from mne_otica.artifacts import kinds
-from mne_otica.cleaning.overview import glances
 from mne_otica.removal.remove import kind_part
 from mne_otica.simulation import simulate_raw
 
@@ -159,45 +154,10 @@ def test_a_rhythm_is_no_muscle():
     assert abs(part @ rhythm) < 0.5 * (rhythm @ rhythm)
 
 
-def test_only_what_the_channels_show_goes():
-    rng = np.random.default_rng(10)
-    artifact, samples = beats(rng)
-    rest, noise = brain(rng), 0.1 * brain(rng)
-    part = part_of("heartbeat", artifact + rest, samples).part
-    none = np.zeros(12000, bool)
-    assert shown(part, noise[None], SFREQ, none) == 1
-    # Other components take back a third of it, or all but a third.
-    assert abs(shown(part, noise[None] - part / 3, SFREQ, none)[0] - 2 / 3) < 0.1
-    assert shown(part, noise[None] - 2 * part / 3, SFREQ, none) == 0
-    # The channels are so noisy that nobody can tell whether they show it.
-    assert shown(part, 1e3 * brain(rng)[None], SFREQ, none) == 0
-
-
-def test_a_component_that_the_channels_do_not_show_is_left_in(cleaned):
-    course = np.random.default_rng(0).standard_normal(12000)
-    found = part_of("muscle", course, np.zeros(0, int), others=-course[None])
-    assert not found.part.any()
-    one = cleaned.kinds["muscle"]
-    left = replace(one, left_in=one.components)
-    assert "nothing of muscle in ICA" in kind_line(left)
-    result = replace(cleaned, kinds={"muscle": left})
-    removed = {glance.component for glance in glances(result) if glance.removed}
-    assert removed == set(cleaned.ica.exclude) - set(one.components)
-
-
-def test_the_events_of_an_electrode_are_its_pops(cleaned):
-    electrode = replace(cleaned.kinds["heartbeat"], kind="electrode")
-    assert "of the average electrode pop at" in kind_line(electrode)
-
-
 @pytest.mark.parametrize("kind", ["heartbeat", "eye movement"])
 def test_sham_events_take_out_less_than_true_ones(cleaned, kind):
     result = cleaned.kinds[kind]
-    assert 0 <= result.harm.sham < result.harm.taken_out
-    assert result.cost == result.harm.sham
-    assert f"{100 * result.harm.sham:.1f} % of the signal for as many that are not there" in (
-        kind_line(result)
-    )
+    assert 0 <= result.harm.sham < result.benefit.overall
 
 
 @pytest.mark.parametrize("kind", ["heartbeat", "eye movement", "muscle"])
@@ -269,7 +229,7 @@ def test_each_kind_goes_and_the_recording_is_nearer_to_the_truth(troubled, clean
     assert list(one.kinds) == [kind]
     result = one.kinds[kind]
     assert result.answer == "yes"
-    assert one.status == "cleaned"
+    assert one.status in ("cleaned", "poor")
     assert result.components == one.ica.exclude == whole.ica.exclude
     assert error(troubled, kind, one.raw) < error(troubled, kind, troubled.raw)
     assert 0 < result.gone <= 1
@@ -310,9 +270,8 @@ def test_all_kinds_together(troubled, cleaned):
     for kind in kinds():
         assert kind in cleaned.verdict
     assert cleaned.kinds["muscle"].how == "band"
-    assert cleaned.kinds["electrode"].how == "events"
-    assert cleaned.kinds["electrode"].whole
-    assert "it does more than pop" in cleaned.verdict
+    assert cleaned.kinds["electrode"].how == "component"
+    assert "all of ICA" in cleaned.verdict
     facts = cleaned.to_dict()
     assert set(facts["kinds"]) == set(kinds())
     assert len(facts["artifacts"]) == cleaned.ica.n_components_ * len(kinds())
@@ -327,5 +286,5 @@ def test_all_kinds_are_judged_whatever_is_removed(troubled, cleaned):
 def test_removal_with_an_ica_of_ones_own_is_that_of_clean_raw(troubled):
     one = clean_raw(troubled.raw, artifacts="heartbeat")
     result = one.kinds["heartbeat"]
-    again = remove_artifacts(troubled.raw, one.ica, kind="heartbeat", events=result.events)
+    again = remove_artifacts(troubled.raw, one.ica, artifacts="heartbeat", events=result.events)
     np.testing.assert_allclose(again.get_data(), one.raw.get_data(), atol=1e-12)

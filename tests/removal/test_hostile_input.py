@@ -81,13 +81,13 @@ def test_the_command_line_lists_the_kinds(recording, capsys):
 @pytest.mark.parametrize("kind", ["ghost", "", "all"])
 def test_removal_lists_the_kinds(raw, ica, kind):
     with pytest.raises(ValueError, match=f"is not among .*{EXIST}"):
-        remove_artifacts(raw, ica, kind=kind, exclude=[0])
+        remove_artifacts(raw, ica, artifacts=kind, exclude=[0])
 
 
 @pytest.mark.parametrize("kind", [None, [], ["blink"]])
 def test_removal_is_of_one_kind(raw, ica, kind):
-    with pytest.raises(TypeError, match="kind must be"):
-        remove_artifacts(raw, ica, kind=kind, exclude=[0])
+    with pytest.raises(TypeError, match="artifacts must be"):
+        remove_artifacts(raw, ica, artifacts=kind, exclude=[0])
 
 
 def test_without_eeg_there_is_nothing_to_clean():
@@ -100,7 +100,7 @@ def test_without_eeg_there_is_nothing_to_clean():
 def test_an_ica_of_meg_is_refused():
     ica = mne.preprocessing.ICA(3, random_state=0, max_iter=100).fit(meg())
     with pytest.raises(ValueError, match="on no EEG channel"):
-        remove_artifacts(meg(), ica, kind="muscle", exclude=[0])
+        remove_artifacts(meg(), ica, artifacts="muscle", exclude=[0])
 
 
 @SHORT
@@ -137,18 +137,18 @@ def test_too_few_events_take_out_nothing_but_what_is_there(raw, ica, kind):
     none, one = np.zeros((0, 3), int), np.array([[raw.first_samp + 500, 0, 1]])
     short = raw.copy().crop(0, 3)
     for some, events in ((raw, none), (raw, one), (short, None)):
-        cleaned = remove_artifacts(some, ica, kind=kind, exclude=[0], events=events)
+        cleaned = remove_artifacts(some, ica, artifacts=kind, exclude=[0], events=events)
         assert np.isfinite(cleaned.get_data()).all()
         if kind == "heartbeat":  # there is no telling what a beat looks like
             assert_array_equal(cleaned.get_data(), some.get_data())
-    untouched = remove_artifacts(raw, ica, kind=kind, exclude=[])
+    untouched = remove_artifacts(raw, ica, artifacts=kind, exclude=[])
     assert_array_equal(untouched.get_data(), raw.get_data())
 
 
 @SHORT
 @pytest.mark.parametrize("kind", OTHERS)
 def test_two_epochs_are_cleaned_or_left(epochs, ica, kind):
-    cleaned = remove_artifacts(epochs[:2], ica, kind=kind, exclude=[0])
+    cleaned = remove_artifacts(epochs[:2], ica, artifacts=kind, exclude=[0])
     assert cleaned.get_data().shape == epochs[:2].get_data().shape
     assert np.isfinite(cleaned.get_data()).all()
 

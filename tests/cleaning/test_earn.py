@@ -1,0 +1,46 @@
+"""Removal earns its place: nothing is removed that does no good at the channels."""
+
+import mne
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from mne_otica import clean_raw
+from mne_otica.cleaning import decide
+from mne_otica.simulation import simulate_raw
+
+
+@pytest.fixture(scope="module")
+def raw():
+    return simulate_raw(16, 40, 128.0, n_blinks=12, random_state=3).raw
+
+
+def test_what_gains_nothing_stays_and_is_said(raw, monkeypatch):
+    """The same recording, if no component reduced the average of the other half."""
+    monkeypatch.setattr(decide, "gains_at_events", lambda part, *args: {})
+    kept = clean_raw(raw)
+    assert kept.status == "none"
+    assert kept.ica.exclude == kept.kinds["blink"].components == []
+    name = f"ICA{kept.kinds['blink'].not_removed[0]:03d}"
+    assert kept.verdict == (
+        f"blinks: found in {name}, not removed: no measurable reduction at the channels"
+    )
+    assert_array_equal(kept.raw.get_data(), raw.get_data())
+
+
+def test_every_change_lies_at_an_event(raw):
+    """Windows reach from 0.5 s before an event to 0.7 s after it."""
+    cleaned = clean_raw(raw)
+    changed = np.flatnonzero(cleaned.removed.any(axis=0)) / 128.0
+    times = cleaned.events[:, 0] / 128.0
+    late = changed[:, np.newaxis] - times
+    assert np.all(((late > -0.65) & (late < 0.85)).any(axis=1))
+
+
+def test_beats_that_the_channels_do_not_show_are_not_called_cleaned(shared_data):
+    raw = mne.io.read_raw_fif(shared_data / "eegmat_14_1_raw.fif.gz", preload=True).pick("eeg")
+    cleaned = clean_raw(raw, artifacts="heartbeat")
+    assert cleaned.status == "none"
+    assert cleaned.ica.exclude == []
+    assert "not removed: no measurable reduction" in cleaned.verdict
+    assert_array_equal(cleaned.raw.get_data(), raw.get_data())

@@ -1,0 +1,60 @@
+"""One sentence a kind: what it says follows from the figures."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from mne_otica.evaluation.measures import KindResult
+from mne_otica.evaluation.text import LONGEST, hand_line, kind_line, none_line
+
+
+def result(gone=0.93, cost=0.0, *, kind="blink", how="events", components=(0,), **more):
+    harm = SimpleNamespace(taken_out=cost, rank_before=16, rank_after=16)
+    events = np.zeros((4, 3), int)
+    return KindResult(kind, "yes", list(components), events, how, "", gone, None, harm, **more)
+
+
+@pytest.mark.parametrize(
+    ("one", "line"),
+    [
+        (result(), "blinks: 93 % removed (4 events, ICA000); 0.0 % elsewhere"),
+        (
+            result(0.12, 0.05, kind="muscle", how="band", components=(8, 10), l_freq=15.0),
+            "muscle: 12 % above 15 Hz removed (ICA008, ICA010); 5.0 % of the signal",
+        ),
+        (
+            result(None, kind="heartbeat", how="none", components=(), not_removed=[17], why="x y"),
+            "heartbeats: found in ICA017, not removed: x y",
+        ),
+    ],
+)
+def test_sentences(one, line):
+    assert kind_line(one) == line
+    assert not one.poor
+
+
+@pytest.mark.parametrize(("gone", "cost"), [(0.49, 0.0), (0.9, 0.31)])
+def test_poor_results_say_which_limit_they_fail(gone, cost):
+    one = result(gone, cost)
+    assert one.poor
+    which = "less than 50 % removed" if gone < 0.5 else "much else removed"
+    assert f"; poor: {which}" in kind_line(one)
+
+
+def test_lost_rank_is_said():
+    one = result(how="component")
+    one.harm.rank_after = 15
+    assert "(4 events, all of ICA000, rank lower by 1)" in kind_line(one)
+
+
+def test_sentences_are_short():
+    unsure = KindResult("blink", "unsure", [], np.zeros((0, 3), int), "none", "long " * 100)
+    many = result(components=range(40))
+    assert all(len(kind_line(one)) <= LONGEST for one in (unsure, many))
+    assert len(repr({"blink": many})) < 400
+
+
+def test_other_sentences():
+    assert hand_line([3], 0.125) == "chosen by hand: ICA003; 12.5 % of the signal removed"
+    assert none_line(["blink", "muscle"]) == "no blinks or muscle found, nothing removed"
