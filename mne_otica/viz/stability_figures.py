@@ -10,7 +10,6 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 from mne.viz.utils import plt_show
 
-from mne_otica.trust.calibration import calibration
 from mne_otica.trust.stability import Stability
 from mne_otica.utils.checks import _validate_type
 from mne_otica.utils.docs import fill_doc
@@ -46,7 +45,7 @@ def plot_stability(
     figure : instance of Figure
         Top: the index of each component. Middle: the mean topography of some components over
         refits, and its standard deviation. Bottom: how many components are stable with
-        less data, and the calibration of the index on simulated recordings.
+        less data.
     """
     _validate_type(stability, Stability, "stability", "Stability")
     components = _checked_components(stability, components)
@@ -56,9 +55,7 @@ def plot_stability(
     axes = middle.subplots(2, len(components), squeeze=False)
     for component, (mean, spread) in zip(components, axes.T, strict=True):
         _plot_maps(mean, spread, stability, component)
-    left, right = bottom.subplots(1, 2)
-    _plot_curve(left, stability, components)
-    _plot_calibration(right, stability.threshold)
+    _plot_curve(bottom.subplots(), stability, components)
     plt_show(show)
     return figure
 
@@ -88,7 +85,7 @@ def _plot_index(ax: Axes, stability: Stability) -> None:
     ax.axhline(stability.threshold, **_THRESHOLD)
     ax.set(
         xlabel="Component",
-        ylabel="Index",
+        ylabel="Share of the refits",
         ylim=(0, 1),
         xlim=(-0.6, len(stability.index) - 0.4),
     )
@@ -129,28 +126,4 @@ def _plot_curve(ax: Axes, stability: Stability, components: list[int]) -> None:
         title=f"{stability.stable.sum()} of {len(stability.index)} are stable",
     )
     ax.legend(frameon=False, loc="center right", fontsize="small")
-    ax.spines[["top", "right"]].set_visible(False)
-
-
-def _plot_calibration(ax: Axes, threshold: float) -> None:
-    """Draw the share of simulated components with the topography of a true source, by index."""
-    bins = calibration()["test"]["curve"]
-    ax.plot([0, 1], [0, 1], color="0.75", linewidth=0.8, zorder=0)
-    ax.plot([one["index"] for one in bins], [one["true"] for one in bins], "s--", color="C1")
-    for one in bins:
-        ax.annotate(
-            f"{one['n']}",
-            (one["index"], one["true"]),
-            xytext=(3, -9),
-            textcoords="offset points",
-            fontsize="x-small",
-        )
-    ax.axvline(threshold, **_THRESHOLD)
-    ax.set(
-        xlabel="Index",
-        ylabel="Share with a true map",
-        title="Calibration in simulations (number of components)",
-        xlim=(0, 1.02),
-        ylim=(-0.02, 1.02),
-    )
     ax.spines[["top", "right"]].set_visible(False)
