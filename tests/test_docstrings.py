@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from mne_otica.evaluation.evaluate import Preservation, RMSReduction
+from mne_otica.evaluation.measures import Preservation, RMSReduction
 from numpydoc.docscrape import ClassDoc
 from numpydoc.validate import validate
 
