@@ -229,6 +229,35 @@ def _visibility(
     return found
 
 
+def case_of(
+    name: str,
+    raw: mne.io.BaseRaw,
+    kind: str,
+    part: NDArray[np.float64],
+    events: NDArray[np.int64],
+    known: bool,
+    ica: ICA | None = None,
+) -> Case:
+    """Return the truth about a real recording to which a part was added.
+
+    What the recording has of other kinds is not known, but for components that are mostly the
+    part: these hold no other kind. ``known`` tells that there is none of this kind but the part.
+    """
+    ica = fit_ica(filtered_copy(raw, 1.0, 40.0), None, 0, True) if ica is None else ica
+    unmixing, sfreq = unmixing_in_volts(ica), raw.info["sfreq"]
+    added = unmixing @ part
+    rest = unmixing @ raw.get_data(ica.ch_names) - added
+    mostly = _power(added, rest, events, sfreq) > 1
+    holds = {one: np.where(mostly, 0.0, np.nan) for one in VISIBLE}
+    visibility = {one: np.where(mostly, 0.0, np.nan) for one in VISIBLE}
+    if kind:
+        seen = _MEASURES[kind](added, rest, events, sfreq) / VISIBLE[kind]
+        visibility[kind] = seen
+        own = _holds(seen)
+        holds[kind] = own if known else np.where(own == 0, np.nan, own)
+    return Case(name, raw, ica, holds, visibility, {kind: part} if kind else {})
+
+
 def _peaks(
     part: NDArray[np.float64], rest: NDArray[np.float64], events: NDArray[np.int64], sfreq: float
 ) -> NDArray[np.float64]:
