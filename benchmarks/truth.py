@@ -17,6 +17,7 @@ import numpy as np
 from mne.preprocessing import ICA
 from numpy.typing import NDArray
 
+from benchmarks.controls import with_controls
 from mne_otica.artifacts.components import Components
 from mne_otica.artifacts.find import sensor_names
 from mne_otica.cleaning.clean import fit_ica
@@ -122,11 +123,10 @@ def design(seed: int, stream: int) -> dict:
             movements=int(rng.integers(1, 4)) if rng.random() < 0.15 else 0,
             line_freq=50.0 if rng.random() < 0.6 else None,
             reference=str(rng.choice(["mastoids", "average"])),
-            sleep=bool(sleeps),
             saccades=False,
             muscle=False,
             heartbeat=False,
-            extra=extra,
+            extra=with_controls(extra, sleep=bool(sleeps)),
             random_state=int(rng.integers(2**31)),
         ),
         low=low,
@@ -166,7 +166,7 @@ def few_channels(seed: int, stream: int) -> dict:
             saccades=False,
             muscle=False,
             heartbeat=False,
-            extra=_extra(FEW_SOURCES, rng),
+            extra=with_controls(_extra(FEW_SOURCES, rng)),
             random_state=int(rng.integers(2**31)),
         ),
         low=None,
