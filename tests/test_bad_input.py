@@ -35,7 +35,6 @@ from mne_otica import (
     simulation,
     stability,
     unregister,
-    verdict,
     viz,
 )
 from mne_otica.metrics import amari_index, residual_dependence
@@ -48,10 +47,8 @@ DRAW = {
     viz.plot_band_power: "ax",
     viz.plot_events: "axes",
     viz.plot_component: "axes",
-    viz.plot_harm: "ax",
-    viz.plot_reduction: "ax",
     viz.plot_removal: "axes",
-    viz.plot_benefit_and_harm: None,
+    viz.plot_benefit_and_harm: "axes",
     viz.plot_components: None,
     viz.plot_traces: "ax",
     viz.plot_cleaned: None,
@@ -441,8 +438,6 @@ BAD = [
         ValueError,
         "'normalize'",
     ),
-    (verdict, lambda: verdict(None, cleaned().harm), TypeError, "benefit must be"),
-    (verdict, lambda: verdict(cleaned().benefit, 0.1), TypeError, "harm must be"),
     (add_artifact_report, lambda: add_artifact_report("a", cleaned()), TypeError, "report must be"),
     (
         add_artifact_report,
@@ -473,7 +468,7 @@ BAD = [
         viz.plot_events,
         lambda: viz.plot_events(cleaned(), axes=list(plt.subplots(1, 2)[1])),
         ValueError,
-        "2 axes for 3 pictures",
+        "2 axes for 3 panels",
     ),
     (
         viz.plot_events,
@@ -580,7 +575,6 @@ DEFAULTS = {
     stability: lambda: stability(few_components(), cleaned().filtered()),
     export_ica_eeglab: through_eeglab,
     read_ica_eeglab: through_eeglab,
-    verdict: lambda: verdict(cleaned().benefit, cleaned().harm),
     add_artifact_report: lambda: add_artifact_report(report(), cleaned()),
     datasets.sample: datasets.sample,
     amari_index: lambda: amari_index(X[:, :3], np.eye(3)),

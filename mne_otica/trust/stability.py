@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from mne_otica.trust import refits as _refits
 from mne_otica.utils.checks import RandomState, _validate_type, as_generator, warn
-from mne_otica.utils.docs import fill_doc
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -174,15 +173,13 @@ class Stability:
             "summary": self.summary,
         }
 
-    @fill_doc
-    def plot(self, *, components: list[int] | None = None, show: bool = True) -> Figure:
-        """Plot the index of the components, their topographies in refits, and the learning curve.
+    def plot(self, **options: Any) -> Figure:
+        """Plot the index, the topographies in refits and the learning curve.
 
         Parameters
         ----------
-        components : list of int | None
-            The components whose topographies to draw; None uses the first five.
-        %(show)s
+        **options : dict
+            Options of :func:`mne_otica.viz.plot_stability`.
 
         Returns
         -------
@@ -191,7 +188,7 @@ class Stability:
         """
         from mne_otica.viz import plot_stability
 
-        return plot_stability(self, components=components, show=show)
+        return plot_stability(self, **options)
 
 
 @verbose

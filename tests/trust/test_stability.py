@@ -193,11 +193,11 @@ def test_figure_shows_index_maps_and_curve(result):
     texts = [ax.get_title() for ax in figure.axes] + [ax.get_xlabel() for ax in figure.axes]
     assert "Stable is not the same as brain" in figure.axes[0].get_title(loc="left")
     assert "Data used (min)" in texts
-    assert sum("back in" in text for text in texts) == 5
-    figure = plot_stability(result, components=[7], show=False)
-    assert sum("Component 7" in ax.get_title() for ax in figure.axes) == 1
-    with pytest.raises(ValueError, match="must be some of the 10"):
-        plot_stability(result, components=[10], show=False)
+    assert sum("index 1.00" in text for text in texts) == 5
+    figure = plot_stability(result, n_components=2, show=False)
+    assert sum("index 1.00" in ax.get_title() for ax in figure.axes) == 2
+    with pytest.raises(ValueError, match="n_components"):
+        plot_stability(result, n_components=0, show=False)
 
 
 def test_another_recording_is_refused(ica, raw, make_raw):
