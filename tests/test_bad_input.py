@@ -35,7 +35,6 @@ from mne_otica import (
     simulation,
     stability,
     unregister,
-    verdict,
     viz,
 )
 from mne_otica.metrics import amari_index, residual_dependence
@@ -441,8 +440,6 @@ BAD = [
         ValueError,
         "'normalize'",
     ),
-    (verdict, lambda: verdict(None, cleaned().harm), TypeError, "benefit must be"),
-    (verdict, lambda: verdict(cleaned().benefit, 0.1), TypeError, "harm must be"),
     (add_artifact_report, lambda: add_artifact_report("a", cleaned()), TypeError, "report must be"),
     (
         add_artifact_report,
@@ -580,7 +577,6 @@ DEFAULTS = {
     stability: lambda: stability(few_components(), cleaned().filtered()),
     export_ica_eeglab: through_eeglab,
     read_ica_eeglab: through_eeglab,
-    verdict: lambda: verdict(cleaned().benefit, cleaned().harm),
     add_artifact_report: lambda: add_artifact_report(report(), cleaned()),
     datasets.sample: datasets.sample,
     amari_index: lambda: amari_index(X[:, :3], np.eye(3)),
