@@ -23,7 +23,6 @@ from unittest.mock import patch
 import mne
 import numpy as np
 from mne.preprocessing import ICA
-from mne_otica.cleaning.taken import take_out
 from numpy.typing import NDArray
 
 from benchmarks import train
@@ -37,6 +36,7 @@ from mne_otica.artifacts.eyes import places
 from mne_otica.artifacts.kinds import kinds
 from mne_otica.artifacts.model import ACCEPT, REMOVE
 from mne_otica.cleaning.decide import decide
+from mne_otica.removal.remove import take_out
 from mne_otica.signals.low_rate import filtered
 from mne_otica.simulation import simulate_raw
 from mne_otica.simulation.sources import Head

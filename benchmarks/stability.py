@@ -28,6 +28,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import mne
 import numpy as np
+from matplotlib.figure import Figure
 from scipy.optimize import minimize
 
 import mne_otica
@@ -36,7 +37,6 @@ from benchmarks.results import PAGE, show
 from mne_otica.simulation import SimulatedRecording, simulate_raw
 from mne_otica.trust import refits as _refits
 from mne_otica.trust.calibration import calibrated, calibration, features
-from mne_otica.viz.stability_figures import _plot_calibration
 
 RESULTS = Path(__file__).parent / "results"
 MODEL = Path(mne_otica.trust.__file__).parent / "stability.json"
@@ -237,9 +237,25 @@ def judge(args: argparse.Namespace) -> Iterator[str]:
         yield from _judged(TITLES[table], model[table], model["threshold"])
     MODEL.write_text(json.dumps(model, indent=1) + "\n", encoding="utf-8")
     calibration.cache_clear()
+    plot_calibration(model["test"]["curve"], model["threshold"]).savefig(FIGURE, dpi=150)
+
+
+def plot_calibration(bins: list[dict[str, float]], threshold: float) -> Figure:
+    """Draw the share of simulated components with the topography of a true source, by index."""
     figure, ax = plt.subplots(figsize=(5, 3.5), layout="constrained")
-    _plot_calibration(ax, model["threshold"])
-    figure.savefig(FIGURE, dpi=150)
+    ax.plot([0, 1], [0, 1], color="0.75", linewidth=0.8, zorder=0)
+    ax.plot(
+        [group["index"] for group in bins], [group["true"] for group in bins], "s--", color="C1"
+    )
+    for group in bins:
+        at = group["index"], group["true"]
+        offset = dict(xytext=(3, -9), textcoords="offset points", fontsize="x-small")
+        ax.annotate(f"{group['n']}", at, **offset)
+    ax.axvline(threshold, color="k", linestyle=":", linewidth=1)
+    ax.set(xlabel="Index", ylabel="Share with a true map", xlim=(0, 1.02), ylim=(-0.02, 1.02))
+    ax.set_title("Calibration in simulations (number of components)")
+    ax.spines[["top", "right"]].set_visible(False)
+    return figure
 
 
 def _listed(numbers: list[float]) -> str:

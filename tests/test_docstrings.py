@@ -8,7 +8,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from mne_otica.evaluation.evaluate import Preservation, RMSReduction
 from numpydoc.docscrape import ClassDoc
 from numpydoc.validate import validate
 
@@ -16,6 +15,7 @@ import mne_otica
 from mne_otica import datasets, metrics, simulation, viz
 from mne_otica.artifacts import ArtifactRow, ArtifactScores
 from mne_otica.cleaning.clean import Cleaned
+from mne_otica.evaluation.measures import Preservation, RMSReduction
 from mne_otica.study.study import Study
 from mne_otica.trust.stability import Stability
 

@@ -82,6 +82,26 @@ def check_band(l_freq: float | None, h_freq: float | None) -> None:
         )
 
 
+def stretches(raw: BaseRaw) -> NDArray[np.int64]:
+    """Return starts and ends of the stretches recorded without a gap, shape (n_stretches, 2).
+
+    They end where runs were concatenated (``EDGE boundary``, ``BAD boundary``) and where the
+    acquisition was paused (``BAD_ACQ_SKIP``). Together they are the whole recording. Offsets may
+    differ between them, so filters and templates must not reach from one into the next.
+    """
+    bounds = _annotations_starts_stops(raw, ["EDGE", "BAD boundary", "BAD_ACQ_SKIP"])
+    edges = np.unique(np.clip(np.r_[0, raw.n_times, *bounds], 0, raw.n_times))
+    return np.column_stack([edges[:-1], edges[1:]]).astype(np.int64)
+
+
+def level(data: NDArray[np.float64], parts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Subtract the median of each row from each of some stretches, in place."""
+    for start, stop in parts:
+        with np.errstate(invalid="ignore"):
+            data[..., start:stop] -= np.nanmedian(data[..., start:stop], axis=-1, keepdims=True)
+    return data
+
+
 def annotated_bad(raw: BaseRaw) -> NDArray[np.bool_]:
     """Return which samples lie in spans annotated as bad."""
     bad = np.zeros(raw.n_times, bool)
