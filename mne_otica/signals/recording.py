@@ -52,7 +52,7 @@ def filtered_copy(raw: BaseRaw, l_freq: float | None, h_freq: float | None) -> B
     data[:, broken] = 0.0  # a filter would spread them over the recording
     copy = mne.io.RawArray(data, info, first_samp=raw.first_samp, verbose="error")
     copy.set_annotations(raw.annotations, verbose="error")
-    _annotate(copy, broken)
+    mark_bad(copy, broken, "BAD_nan")
     band_pass(copy, l_freq, h_freq)
     logger.info(
         f"Filter: a copy of {len(picks)} EEG channels, {raw.times[-1]:.0f} s, {l_freq} to "
@@ -82,6 +82,26 @@ def check_band(l_freq: float | None, h_freq: float | None) -> None:
         )
 
 
+def stretches(raw: BaseRaw) -> NDArray[np.int64]:
+    """Return starts and ends of the stretches recorded without a gap, shape (n_stretches, 2).
+
+    They end where runs were concatenated (``EDGE boundary``, ``BAD boundary``) and where the
+    acquisition was paused (``BAD_ACQ_SKIP``). Together they are the whole recording. Offsets may
+    differ between them, so filters and templates must not reach from one into the next.
+    """
+    bounds = _annotations_starts_stops(raw, ["EDGE", "BAD boundary", "BAD_ACQ_SKIP"])
+    edges = np.unique(np.clip(np.r_[0, raw.n_times, *bounds], 0, raw.n_times))
+    return np.column_stack([edges[:-1], edges[1:]]).astype(np.int64)
+
+
+def level(data: NDArray[np.float64], parts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Subtract the median of each row from each of some stretches, in place."""
+    for start, stop in parts:
+        with np.errstate(invalid="ignore"):
+            data[..., start:stop] -= np.nanmedian(data[..., start:stop], axis=-1, keepdims=True)
+    return data
+
+
 def annotated_bad(raw: BaseRaw) -> NDArray[np.bool_]:
     """Return which samples lie in spans annotated as bad."""
     bad = np.zeros(raw.n_times, bool)
@@ -106,11 +126,11 @@ def broken_samples(data: NDArray[np.float64], ch_names: list[str]) -> NDArray[np
     return broken
 
 
-def _annotate(raw: BaseRaw, broken: NDArray[np.bool_]) -> None:
-    """Mark these samples as bad."""
-    edges = np.flatnonzero(np.diff(np.r_[False, broken, False].astype(int)))
+def mark_bad(raw: BaseRaw, chosen: NDArray[np.bool_], description: str) -> None:
+    """Annotate the runs of these samples, in place."""
+    edges = np.flatnonzero(np.diff(np.r_[False, chosen, False].astype(int)))
     sfreq = raw.info["sfreq"]
     onset, stop = edges[::2] / sfreq, edges[1::2] / sfreq
     if raw.annotations.orig_time is not None:
         onset = onset + raw.first_samp / sfreq
-    raw.annotations.append(onset, stop - (edges[::2] / sfreq), ["BAD_nan"] * len(onset))
+    raw.annotations.append(onset, stop - (edges[::2] / sfreq), [description] * len(onset))
