@@ -310,8 +310,6 @@ BLOCKS = {
     "unseen": lambda: tables_of("seeds-not-used-before"),
     "index": lambda: tables_of("stability-judge"),
     "refits": lambda: tables_of("stability-time"),
-    "recordings": lambda: tables_of("stability-recordings"),
-    "numbers": lambda: tables_of("stability-numbers"),
 }
 
 

@@ -129,3 +129,17 @@ def test_citation_and_issue_templates_can_be_read():
     for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"):
         template = yaml.safe_load(path.read_text(encoding="utf-8"))
         assert path.name == "config.yml" or {"name", "description", "body"} <= set(template)
+
+
+def test_workflow_and_paper_can_be_read():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
+    assert ".ci/run" in [step.get("run") for step in workflow["jobs"]["everything"]["steps"]]
+    oldest = workflow["jobs"]["tests"]["strategy"]["matrix"]["python"][0]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["requires-python"] == f">={oldest}"
+    paper = (ROOT / "paper.md").read_text(encoding="utf-8")
+    header = yaml.safe_load(paper.split("---", 2)[1])
+    assert {"title", "tags", "authors", "affiliations", "date", "bibliography"} <= set(header)
+    known = (ROOT / header["bibliography"]).read_text(encoding="utf-8")
+    for key in re.findall(r"@(\w+)", paper.split("---", 2)[2]):
+        assert f"{{{key}," in known
