@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
@@ -25,14 +25,16 @@ from mne_otica.cleaning.decide import (
     removed_events,
     signs_of,
 )
+from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.evaluation.benefit import benefit_of
 from mne_otica.evaluation.harm import MARGIN, harm_of
 from mne_otica.evaluation.measures import MOST_AFFECTED, KindResult, plain, reduction, rms_ratio
-from mne_otica.evaluation.text import hand_line, kind_line, none_line
+from mne_otica.evaluation.text import evoked_line, hand_line, kind_line, none_line
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
 from mne_otica.removal.estimate import sham_events, sham_part
 from mne_otica.removal.remove import REMOVALS, Part, Taken, subtract
+from mne_otica.signals.conditions import Events, conditions_of
 from mne_otica.signals.recording import filtered_copy, quiet
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import Pair
@@ -61,6 +63,8 @@ def clean_raw(
     *,
     artifacts: str | Sequence[str] = DEFAULT,
     removal: str = "events",
+    events: Events | None = None,
+    event_id: Mapping[str, int] | None = None,
     n_components: int | float | None = None,
     l_freq: float | None = 1.0,
     h_freq: float | None = 40.0,
@@ -90,6 +94,12 @@ def clean_raw(
         ``"events"`` removes only the artifacts, see :func:`mne_otica.remove_artifacts`;
         ``"component"`` removes whole components, as :meth:`mne.preprocessing.ICA.apply`
         does.
+    events : ndarray, shape (n_events, 3) | str | sequence of str | None
+        The stimuli, as MNE events or as names of annotations. If passed, the ICA is fitted on a
+        copy without the average response of each condition, so that a response that comes with
+        the artifacts is not removed with them. This fits twice.
+    event_id : dict | None
+        The conditions in ``events``; None uses all that occur.
     n_components : int | float | None
         The number of components, or the share of the variance they explain, as for
         :class:`mne.preprocessing.ICA`. None uses the rank of the data, or fewer if the recording
@@ -173,7 +183,13 @@ def clean_raw(
     _validate_number(max_components, "max_components", at_least=1)
     cleaned = raw.copy().load_data(verbose="error")  # the only time that a file is read
     filtered = filtered_copy(cleaned, l_freq, h_freq)
-    ica = fit_ica(filtered, n_components, random_state, reject_by_annotation)
+    ica, evoked_free = fit_evoked_free(
+        lambda copy: fit_ica(copy, n_components, random_state, reject_by_annotation),
+        filtered,
+        cleaned,
+        conditions_of(raw, events, event_id),
+        reject=reject_by_annotation,
+    )
     found = find(
         cleaned,
         ica,
@@ -195,6 +211,7 @@ def clean_raw(
         random_state=random_state,
         max_components=max_components,
         reject_by_annotation=reject_by_annotation,
+        evoked_free=evoked_free,
     )
     taken = Taken(np.zeros((0, raw.n_times))) if found.taken is None else found.taken
     subtract(cleaned, ica, ica.exclude, taken.courses)
@@ -274,7 +291,10 @@ def conclude(
     if by_hand is not None:
         share = _share(by_hand.components, in_band[taken.parts.index(by_hand)], filtered, ica)
         lines.append(hand_line(by_hand.components, share))
-    verdict = ". ".join(lines) or none_line(results)
+    lines = lines or [none_line(results)]
+    if settings.get("evoked_free"):
+        lines.append(evoked_line(settings["evoked_free"]))
+    verdict = ". ".join(lines)
     logger.info(f"Clean: {verdict}.")
     return Cleaned(
         raw=cleaned,

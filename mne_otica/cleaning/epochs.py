@@ -16,11 +16,19 @@ from scipy.signal import detrend
 from mne_otica.artifacts import search
 from mne_otica.cleaning.clean import clean_raw, conclude, fit_ica, settings_of
 from mne_otica.cleaning.decide import DEFAULT, check_artifacts, earned, judged
+from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
+from mne_otica.ica import ICA
 from mne_otica.removal.layout import Layout
 from mne_otica.removal.remove import REMOVALS, Part, Taken, parts_of, remove_artifacts, subtract
 from mne_otica.signals.recording import quiet
-from mne_otica.utils.checks import RandomState, _check_option, _validate_number, _validate_type
+from mne_otica.utils.checks import (
+    RandomState,
+    _check_option,
+    _validate_flag,
+    _validate_number,
+    _validate_type,
+)
 
 if TYPE_CHECKING:
     from mne import BaseEpochs
@@ -36,6 +44,7 @@ def clean_epochs(
     *,
     artifacts: str | Sequence[str] = DEFAULT,
     removal: str = "events",
+    evoked_free: bool = False,
     n_components: int | float | None = None,
     l_freq: float | None = 1.0,
     h_freq: float | None = 40.0,
@@ -58,6 +67,10 @@ def clean_epochs(
         :func:`mne_otica.clean_raw`.
     removal : "events" | "component"
         Whether to remove only the artifacts, or whole components.
+    evoked_free : bool
+        Whether to fit the ICA on a copy without the average response of each condition in
+        ``epochs.event_id``, so that a response that comes with the artifacts is not removed with
+        them. This fits twice.
     n_components : int | float | None
         How many components to fit.
     l_freq, h_freq : float | None
@@ -86,6 +99,7 @@ def clean_epochs(
         epochs = epochs if epochs.preload else epochs.copy().load_data()
     artifacts = check_artifacts(artifacts)
     _check_option("removal", removal, REMOVALS)
+    _validate_flag(evoked_free, "evoked_free")
     _validate_type(max_components, "int-like", "max_components")
     _validate_number(max_components, "max_components", at_least=1)
     options = dict(
@@ -98,8 +112,9 @@ def clean_epochs(
         max_components=max_components,
     )
     if raw is None:
-        return _alone(epochs, **options)
-    result = clean_raw(raw, **options)
+        return _alone(epochs, evoked_free, **options)
+    stimuli = dict(events=epochs.events, event_id=epochs.event_id) if evoked_free else {}
+    result = clean_raw(raw, **options, **stimuli)
     cleaned = epochs.copy()
     with quiet():
         for kind, one in result.kinds.items():
@@ -115,7 +130,7 @@ def clean_epochs(
     return replace(result, epochs=cleaned)
 
 
-def _alone(epochs: BaseEpochs, **options: Any) -> Cleaned:
+def _alone(epochs: BaseEpochs, evoked_free: bool, **options: Any) -> Cleaned:
     """Fit, find and measure on epochs without their recording."""
     options |= {"l_freq": None, "h_freq": None, "reject_by_annotation": True}
     with quiet():
@@ -124,12 +139,23 @@ def _alone(epochs: BaseEpochs, **options: Any) -> Cleaned:
     # Detrending has the effect of a high-pass filter; without this MNE warns that there was none.
     with ready.info._unlock():
         ready.info["highpass"] = max(ready.info["highpass"], 1.0)
-    ica = fit_ica(ready, options["n_components"], options["random_state"], True)
+    joined, length = _joined(ready), len(ready.times)
+
+    def fit(copy: BaseRaw) -> ICA:
+        ready._data = copy.get_data().reshape(-1, len(epochs), length).swapaxes(0, 1)
+        return fit_ica(ready, options["n_components"], options["random_state"], True)
+
+    starts = length * np.arange(len(epochs))
+    conditions = {
+        name: starts[epochs.events[:, 2] == code]
+        for name, code in (epochs.event_id if evoked_free else {}).items()
+    }
+    window = (0.0, length / epochs.info["sfreq"])
+    ica, options["evoked_free"] = fit_evoked_free(fit, joined, epochs, conditions, window=window)
     with quiet():
         scores = search(
             ica, epochs, artifacts=options["artifacts"], max_components=options["max_components"]
         )
-    joined = _joined(ready)
     found = judged(joined, ica, scores, options["artifacts"], True)
     layout, in_band = Layout.of(epochs), partial(_detrended, n_epochs=len(epochs))
     wanted = {kind: (one.components, None) for kind, one in found.decisions.items()}
