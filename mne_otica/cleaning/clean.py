@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +25,17 @@ from mne_otica.cleaning.decide import (
     removed_events,
     signs_of,
 )
+from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
+from mne_otica.cleaning.suspects import leave_out_suspects
 from mne_otica.evaluation.benefit import benefit_of
 from mne_otica.evaluation.harm import MARGIN, harm_of
 from mne_otica.evaluation.measures import MOST_AFFECTED, KindResult, plain, reduction, rms_ratio
-from mne_otica.evaluation.text import hand_line, kind_line, none_line
+from mne_otica.evaluation.text import evoked_line, hand_line, kind_line, none_line
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
 from mne_otica.removal.estimate import sham_events, sham_part
 from mne_otica.removal.remove import REMOVALS, Part, Taken, subtract
+from mne_otica.signals.conditions import Events, conditions_of
 from mne_otica.signals.recording import filtered_copy, quiet
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import Pair
@@ -61,12 +64,15 @@ def clean_raw(
     *,
     artifacts: str | Sequence[str] = DEFAULT,
     removal: str = "events",
+    events: Events | None = None,
+    event_id: Mapping[str, int] | None = None,
     n_components: int | float | None = None,
     l_freq: float | None = 1.0,
     h_freq: float | None = 40.0,
     random_state: RandomState = 0,
     max_components: int = 2,
     reject_by_annotation: bool = True,
+    find_bad_channels: bool = True,
     stability: bool = False,
     verbose: bool | str | int | None = None,
 ) -> Cleaned:
@@ -90,6 +96,12 @@ def clean_raw(
         ``"events"`` removes only the artifacts, see :func:`mne_otica.remove_artifacts`;
         ``"component"`` removes whole components, as :meth:`mne.preprocessing.ICA.apply`
         does.
+    events : ndarray, shape (n_events, 3) | str | sequence of str | None
+        The stimuli, as MNE events or as names of annotations. If passed, the ICA is fitted on a
+        copy without the average response of each condition, so that a response that comes with
+        the artifacts is not removed with them. This fits twice.
+    event_id : dict | None
+        The conditions in ``events``; None uses all that occur.
     n_components : int | float | None
         The number of components, or the share of the variance they explain, as for
         :class:`mne.preprocessing.ICA`. None uses the rank of the data, or fewer if the recording
@@ -104,6 +116,10 @@ def clean_raw(
     reject_by_annotation : bool
         Whether to leave spans annotated as bad out of the fit, the search and the
         evaluation. Artifacts in these spans are not removed, unless whole components are.
+    find_bad_channels : bool
+        Whether to look for bad channels that are not marked: 4.5 times as large as the median
+        channel, flat, or clipped. They are named in the verdict and ``cleaned.suspects``, added to
+        ``cleaned.raw.info["bads"]``, and left as they are, since they would distort the ICA.
     stability : bool
         Whether to refit the ICA on resampled data to see which components are
         reproducible, see :func:`mne_otica.stability`.
@@ -165,29 +181,13 @@ def clean_raw(
     if isinstance(raw, mne.BaseEpochs):
         raise TypeError("raw must be an instance of Raw, got Epochs; use clean_epochs(epochs).")
     _validate_type(raw, mne.io.BaseRaw, "raw", "Raw")
-    artifacts = check_artifacts(artifacts)
-    _check_option("removal", removal, REMOVALS)
     _validate_flag(reject_by_annotation, "reject_by_annotation")
+    _validate_flag(find_bad_channels, "find_bad_channels")
     _validate_flag(stability, "stability")
-    _validate_type(max_components, "int-like", "max_components")
-    _validate_number(max_components, "max_components", at_least=1)
-    cleaned = raw.copy().load_data(verbose="error")  # the only time that a file is read
-    filtered = filtered_copy(cleaned, l_freq, h_freq)
-    ica = fit_ica(filtered, n_components, random_state, reject_by_annotation)
-    found = find(
-        cleaned,
-        ica,
-        artifacts,
-        max_components,
-        reject_by_annotation,
-        removal=removal,
-        band=(l_freq, h_freq),
-        filtered=filtered,
-    )
-    settings = settings_of(
-        ica,
+    work = estimated(
         raw,
-        artifacts=list(artifacts),
+        conditions_of(raw, events, event_id),
+        artifacts=artifacts,
         removal=removal,
         n_components=n_components,
         l_freq=l_freq,
@@ -195,13 +195,80 @@ def clean_raw(
         random_state=random_state,
         max_components=max_components,
         reject_by_annotation=reject_by_annotation,
+        find_bad_channels=find_bad_channels,
     )
-    taken = Taken(np.zeros((0, raw.n_times))) if found.taken is None else found.taken
-    subtract(cleaned, ica, ica.exclude, taken.courses)
-    result = conclude(cleaned, filtered, ica, found, taken, settings)
+    subtract(work.raw, work.ica, work.ica.exclude, work.taken.courses)
+    result = work.conclude()
     if not stability:
         return result
-    return replace(result, stability=find_stability(ica, filtered, random_state=random_state))
+    trusted = find_stability(work.ica, work.filtered, random_state=random_state)
+    return replace(result, stability=trusted)
+
+
+@dataclass(frozen=True)
+class Work:
+    """A copy of a recording, and what is to be removed from it."""
+
+    raw: BaseRaw
+    filtered: BaseRaw
+    ica: ICA
+    found: Found
+    taken: Taken
+    settings: dict[str, Any]
+    suspects: dict[str, str]
+
+    def conclude(self) -> Cleaned:
+        """Return the result, once the parts are removed."""
+        result = conclude(self.raw, self.filtered, self.ica, self.found, self.taken, self.settings)
+        return result.with_suspects(self.suspects)
+
+
+def check_options(
+    artifacts: str | Sequence[str], removal: str, max_components: int
+) -> tuple[str, ...]:
+    """Return the kinds to remove; raise if any of the parameters is wrong."""
+    artifacts = check_artifacts(artifacts)
+    _check_option("removal", removal, REMOVALS)
+    _validate_type(max_components, "int-like", "max_components")
+    _validate_number(max_components, "max_components", at_least=1)
+    return artifacts
+
+
+def estimated(
+    raw: BaseRaw, conditions: dict[str, NDArray[np.int64]] | None = None, **options: Any
+) -> Work:
+    """Fit, find, and estimate what is to be removed; nothing is removed yet.
+
+    With the samples of the trials of some ``conditions``, fit without the responses to them.
+    """
+    artifacts = check_options(*(options[k] for k in ("artifacts", "removal", "max_components")))
+    band, reject = (options["l_freq"], options["h_freq"]), options["reject_by_annotation"]
+    cleaned = raw.copy().load_data(verbose="error")  # the only time that a file is read
+    filtered = filtered_copy(cleaned, *band)
+    suspects = {}
+    if options["find_bad_channels"]:
+        suspects = leave_out_suspects(cleaned, filtered, reject)
+    fit = partial(
+        fit_ica,
+        n_components=options["n_components"],
+        random_state=options["random_state"],
+        reject=reject,
+    )
+    ica, free = fit_evoked_free(fit, filtered, cleaned, conditions or {}, reject=reject)
+    found = find(
+        cleaned,
+        ica,
+        artifacts,
+        options["max_components"],
+        reject,
+        removal=options["removal"],
+        band=band,
+        filtered=filtered,
+    )
+    taken = Taken(np.zeros((0, raw.n_times))) if found.taken is None else found.taken
+    options |= {"artifacts": list(artifacts), "evoked_free": free}
+    settings = settings_of(ica, raw, **options)
+    return Work(cleaned, filtered, ica, found, taken, settings, suspects)
 
 
 def settings_of(ica: ICA, raw: BaseRaw, **parameters: Any) -> dict[str, Any]:
@@ -274,7 +341,10 @@ def conclude(
     if by_hand is not None:
         share = _share(by_hand.components, in_band[taken.parts.index(by_hand)], filtered, ica)
         lines.append(hand_line(by_hand.components, share))
-    verdict = ". ".join(lines) or none_line(results)
+    lines = lines or [none_line(results)]
+    if settings.get("evoked_free"):
+        lines.append(evoked_line(settings["evoked_free"]))
+    verdict = ". ".join(lines)
     logger.info(f"Clean: {verdict}.")
     return Cleaned(
         raw=cleaned,

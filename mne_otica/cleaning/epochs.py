@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import mne
 import numpy as np
-from mne.utils import verbose
+from mne.utils import logger, verbose
 from numpy.typing import NDArray
 from scipy.signal import detrend
 
 from mne_otica.artifacts import search
-from mne_otica.cleaning.clean import clean_raw, conclude, fit_ica, settings_of
-from mne_otica.cleaning.decide import DEFAULT, check_artifacts, earned, judged
+from mne_otica.cleaning.clean import check_options, conclude, estimated, fit_ica, settings_of
+from mne_otica.cleaning.cut import Cut
+from mne_otica.cleaning.decide import DEFAULT, earned, judged
+from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
+from mne_otica.cleaning.suspects import leave_out_suspects
 from mne_otica.removal.layout import Layout
-from mne_otica.removal.remove import REMOVALS, Part, Taken, parts_of, remove_artifacts, subtract
-from mne_otica.signals.recording import quiet
-from mne_otica.utils.checks import RandomState, _check_option, _validate_number, _validate_type
+from mne_otica.removal.remove import Part, Taken, parts_of, subtract
+from mne_otica.signals.conditions import conditions_of
+from mne_otica.signals.recording import mark_bad, quiet
+from mne_otica.signals.unmixing import maps_in_volts
+from mne_otica.utils.checks import RandomState, _validate_flag, _validate_type
 
 if TYPE_CHECKING:
     from mne import BaseEpochs
     from mne.io import BaseRaw
+
+    from mne_otica.ica import ICA
 
 _EDGE = 0.05  # s at either end of an epoch that are not searched for events
 
@@ -36,11 +43,13 @@ def clean_epochs(
     *,
     artifacts: str | Sequence[str] = DEFAULT,
     removal: str = "events",
+    evoked_free: bool = False,
     n_components: int | float | None = None,
     l_freq: float | None = 1.0,
     h_freq: float | None = 40.0,
     random_state: RandomState = 0,
     max_components: int = 2,
+    find_bad_channels: bool = True,
     verbose: bool | str | int | None = None,
 ) -> Cleaned:
     """Remove blinks and other artifacts from epochs.
@@ -50,14 +59,19 @@ def clean_epochs(
     epochs : instance of Epochs
         The epochs. They are not changed.
     raw : instance of Raw | None
-        The recording that the epochs were cut from. If passed, the ICA is fitted on it, and
-        benefit and harm are measured in it. This is preferable, as it usually has more blinks
-        than the epochs. None uses the epochs alone.
+        The recording that the epochs were cut from, with the same filters and reference. If
+        passed, what is removed is estimated in it, and cut from it as the epochs were: with
+        their decimation, detrending, baseline and projectors. Epochs of another recording are
+        refused. None uses the epochs alone, which is worse, see Notes.
     artifacts : str | sequence of str
         The kinds of artifacts to remove. This and the following parameters are those of
         :func:`mne_otica.clean_raw`.
     removal : "events" | "component"
         Whether to remove only the artifacts, or whole components.
+    evoked_free : bool
+        Whether to fit the ICA on a copy without the average response of each condition in
+        ``epochs.event_id``, so that a response that comes with the artifacts is not removed with
+        them. This fits twice.
     n_components : int | float | None
         How many components to fit.
     l_freq, h_freq : float | None
@@ -67,27 +81,41 @@ def clean_epochs(
         The seed.
     max_components : int
         The maximum number of blink components.
+    find_bad_channels : bool
+        Whether to look for bad channels that are not marked.
     %(verbose)s
 
     Returns
     -------
     cleaned : instance of Cleaned
         The cleaned epochs (``cleaned.epochs``), with the ICA, the evidence, benefit and harm.
-        With ``raw``, ``cleaned.raw`` is the cleaned recording, else None.
+        With ``raw``, ``cleaned.raw`` is the cleaned recording, and benefit and harm are measured
+        in those of its samples that are in the epochs; else it is None, and they are measured in
+        the epochs, each of them linearly detrended.
 
     See Also
     --------
     clean_raw : The same for recordings.
     remove_artifacts : For epochs and an ICA of your own.
+
+    Notes
+    -----
+    Pass ``raw`` if you have it. Epochs alone hold fewer blinks to learn from, cut some of them in
+    two, and are too short for a high-pass filter, so that drifts take up components. A blink whose
+    peak is outside an epoch is not removed from it, and where a baseline was subtracted that holds
+    a blink, the offset that it caused in the whole epoch remains.
+
+    Epochs with NaN or infinite values in a good EEG channel are left as they are, and not used.
     """
     _validate_type(epochs, mne.BaseEpochs, "epochs", "Epochs")
     _validate_type(raw, (mne.io.BaseRaw, None), "raw", "Raw or None")
+    _validate_flag(find_bad_channels, "find_bad_channels")
+    artifacts = check_options(artifacts, removal, max_components)
+    _validate_flag(evoked_free, "evoked_free")
     with quiet():
-        epochs = epochs if epochs.preload else epochs.copy().load_data()
-    artifacts = check_artifacts(artifacts)
-    _check_option("removal", removal, REMOVALS)
-    _validate_type(max_components, "int-like", "max_components")
-    _validate_number(max_components, "max_components", at_least=1)
+        epochs = epochs.copy().load_data()  # drops bad epochs
+    if not len(epochs):
+        raise ValueError("There are no epochs left to clean: all were dropped.")
     options = dict(
         artifacts=artifacts,
         removal=removal,
@@ -96,40 +124,64 @@ def clean_epochs(
         h_freq=h_freq,
         random_state=random_state,
         max_components=max_components,
+        reject_by_annotation=True,
+        find_bad_channels=find_bad_channels,
     )
-    if raw is None:
-        return _alone(epochs, **options)
-    result = clean_raw(raw, **options)
-    cleaned = epochs.copy()
-    with quiet():
-        for kind, one in result.kinds.items():
-            if one.components:
-                cleaned = remove_artifacts(
-                    cleaned,
-                    result.ica,
-                    artifacts=kind,
-                    events=one.events,
-                    removal=removal,
-                    exclude=one.components,
-                )
-    return replace(result, epochs=cleaned)
+    clean = _alone if raw is None else partial(_in_recording, raw=raw)
+    return clean(epochs, event_id=epochs.event_id if evoked_free else {}, **options)
 
 
-def _alone(epochs: BaseEpochs, **options: Any) -> Cleaned:
-    """Fit, find and measure on epochs without their recording."""
-    options |= {"l_freq": None, "h_freq": None, "reject_by_annotation": True}
-    with quiet():
-        ready = epochs.copy().load_data().pick("eeg", exclude="bads")
+def _in_recording(
+    epochs: BaseEpochs, event_id: Mapping[str, int], raw: BaseRaw, **options: Any
+) -> Cleaned:
+    """Remove from loaded epochs, in place, what is estimated in their recording."""
+    cut = Cut.of(epochs, raw)
+    conditions = conditions_of(raw, epochs.events, event_id) if event_id else {}
+    work = estimated(raw, conditions, **options)
+    subtract(work.raw, work.ica, work.ica.exclude, work.taken.courses)
+    if work.taken.courses.any():
+        maps = maps_in_volts(work.ica)[:, work.ica.exclude]
+        epochs._data -= cut.removed(maps, work.ica.ch_names, work.taken.courses)
+    outside = np.ones(raw.n_times, bool)
+    for start, stop in zip(*cut.inside, strict=True):
+        outside[start:stop] = False
+    mark_bad(work.filtered, outside, "BAD_no_epoch")  # the result is that of the epochs
+    epochs.info["bads"] = epochs.info["bads"] + [
+        name for name in work.raw.info["bads"] if name not in raw.info["bads"] + epochs.info["bads"]
+    ]
+    return replace(work.conclude(), epochs=epochs)
+
+
+def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> Cleaned:
+    """Fit, find and measure on loaded epochs without their recording, and clean them in place."""
+    options |= {"l_freq": None, "h_freq": None}
+    epochs = cleaned[_finite(cleaned)]
+    ready = epochs.copy().pick("eeg", exclude="bads")
+    as_given = _joined(ready)
     ready._data = detrend(ready._data, axis=2)
+    joined, suspects = _joined(ready), {}
+    if options["find_bad_channels"]:
+        suspects = leave_out_suspects(as_given, joined, False)
+        ready.pick(joined.ch_names)
+        for one in (epochs, cleaned):
+            one.info["bads"] = one.info["bads"] + as_given.info["bads"]
     # Detrending has the effect of a high-pass filter; without this MNE warns that there was none.
     with ready.info._unlock():
         ready.info["highpass"] = max(ready.info["highpass"], 1.0)
-    ica = fit_ica(ready, options["n_components"], options["random_state"], True)
+    joined, length = _joined(ready), len(ready.times)
+
+    def fit(copy: BaseRaw) -> ICA:
+        ready._data = copy.get_data().reshape(-1, len(ready), length).swapaxes(0, 1)
+        return fit_ica(ready, options["n_components"], options["random_state"], True)
+
+    starts, codes = length * np.arange(len(ready)), ready.events[:, 2]
+    conditions = {name: starts[codes == code] for name, code in event_id.items()}
+    window = (0.0, length / ready.info["sfreq"])
+    ica, options["evoked_free"] = fit_evoked_free(fit, joined, epochs, conditions, window=window)
     with quiet():
         scores = search(
             ica, epochs, artifacts=options["artifacts"], max_components=options["max_components"]
         )
-    joined = _joined(ready)
     found = judged(joined, ica, scores, options["artifacts"], True)
     layout, in_band = Layout.of(epochs), partial(_detrended, n_epochs=len(epochs))
     wanted = {kind: (one.components, None) for kind, one in found.decisions.items()}
@@ -139,12 +191,31 @@ def _alone(epochs: BaseEpochs, **options: Any) -> Cleaned:
     if parts:
         found = earned(found, taken, ica, joined, True, in_band)
         taken = found.taken
-    cleaned = epochs.copy()
-    subtract(cleaned, ica, ica.exclude, layout.spread(taken.courses))
+    subtract(epochs, ica, ica.exclude, layout.spread(taken.courses))
+    cleaned._data[_finite(cleaned)] = epochs._data
     settings = settings_of(ica, joined, **options)
     level = [in_band(part.courses) for part in taken.parts]
     result = conclude(joined, joined, ica, found, taken, settings, level)
-    return replace(result, raw=None, epochs=cleaned)
+    return replace(result.with_suspects(suspects), raw=None, epochs=cleaned)
+
+
+def _finite(epochs: BaseEpochs) -> NDArray[np.bool_]:
+    """Return which epochs have finite values only; raise if there is none."""
+    picks = mne.pick_types(epochs.info, eeg=True, exclude="bads")
+    if len(picks) < 2:
+        raise ValueError(
+            f"{len(picks)} good EEG channels are left to clean; at least 2 are needed."
+        )
+    broken = ~np.isfinite(epochs._data[:, picks]).all(axis=2)
+    if broken.any(axis=1).all():
+        worst = epochs.ch_names[picks[broken.sum(axis=0).argmax()]]
+        raise ValueError(
+            f"All epochs have NaN or infinite values, most in {worst}: mark it as bad, or leave "
+            "these spans out."
+        )
+    if broken.any():
+        logger.info(f"Epochs: {broken.any(axis=1).sum()} with NaN or infinite values left as is.")
+    return ~broken.any(axis=1)
 
 
 def _side_by_side(part: Part, layout: Layout) -> Part:
