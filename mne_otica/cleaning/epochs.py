@@ -19,6 +19,7 @@ from mne_otica.cleaning.decide import DEFAULT, check_artifacts, earned, judged
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.removal.layout import Layout
 from mne_otica.removal.remove import REMOVALS, Part, Taken, parts_of, remove_artifacts, subtract
+from mne_otica.signals.reading import LowRateRaw
 from mne_otica.signals.recording import quiet
 from mne_otica.utils.checks import RandomState, _check_option, _validate_number, _validate_type
 
@@ -141,7 +142,7 @@ def _alone(epochs: BaseEpochs, **options: Any) -> Cleaned:
         taken = found.taken
     cleaned = epochs.copy()
     subtract(cleaned, ica, ica.exclude, layout.spread(taken.courses))
-    settings = settings_of(ica, joined, **options)
+    settings = settings_of(ica, joined, joined.info["sfreq"], **options)
     level = [in_band(part.courses) for part in taken.parts]
     result = conclude(joined, joined, ica, found, taken, settings, level)
     return replace(result, raw=None, epochs=cleaned)
@@ -162,10 +163,10 @@ def _detrended(courses: NDArray[np.float64], n_epochs: int) -> NDArray[np.float6
     return detrend(courses.reshape(len(courses), n_epochs, -1)).reshape(courses.shape)
 
 
-def _joined(epochs: BaseEpochs) -> BaseRaw:
+def _joined(epochs: BaseEpochs) -> LowRateRaw:
     """Return concatenated epochs as a recording in which the joints are marked as bad."""
     data, length = np.concatenate(list(epochs.get_data()), axis=1), len(epochs.times)
-    joined = mne.io.RawArray(data, epochs.info, verbose="error")
+    joined = LowRateRaw(data, epochs.info, verbose="error")
     sfreq = epochs.info["sfreq"]
     joints = np.arange(len(epochs) + 1) * length / sfreq
     onsets = np.maximum(joints - _EDGE, 0)
