@@ -15,6 +15,7 @@ import mne
 import numpy as np
 from scipy.stats import kurtosis
 
+from benchmarks.controls import with_controls
 from benchmarks.results import show
 from mne_otica import clean_raw, find_bads_blink, find_blink_events
 from mne_otica.simulation import simulate_raw
@@ -67,7 +68,8 @@ def run(seed, nameless=False):
     settings = design(seed)
     if settings["sleep"]:
         settings["saccades"] = False
-    sim = simulate_raw(**settings)
+    extra = with_controls(sleep=settings["sleep"])
+    sim = simulate_raw(**{k: v for k, v in settings.items() if k != "sleep"}, extra=extra)
     filtered = sim.raw.copy().filter(1.0, 40.0)
     ica = clean_raw(sim.raw).ica
     ica.exclude = []

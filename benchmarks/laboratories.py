@@ -11,6 +11,7 @@ import mne
 import numpy as np
 
 from benchmarks.blinks import blink_component, compare_times
+from benchmarks.controls import with_controls
 from benchmarks.results import show
 from mne_otica import clean_raw
 from mne_otica.simulation import simulate_raw
@@ -73,7 +74,14 @@ def low_rank(n_blinks, rng, seed):
 def sleep(n_blinks, rng, seed):
     """8 channels of sleep: slow waves, no blinks at all."""
     sim = simulate_raw(
-        8, 4 * MINUTE, 128.0, n_blinks=0, saccades=False, sleep=True, pops=3, random_state=seed
+        8,
+        4 * MINUTE,
+        128.0,
+        n_blinks=0,
+        saccades=False,
+        pops=3,
+        extra=with_controls(sleep=True),
+        random_state=seed,
     )
     return sim, sim.raw
 

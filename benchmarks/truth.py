@@ -17,6 +17,7 @@ import numpy as np
 from mne.preprocessing import ICA
 from numpy.typing import NDArray
 
+from benchmarks.controls import with_controls
 from mne_otica.artifacts.components import Components
 from mne_otica.artifacts.find import sensor_names
 from mne_otica.cleaning.clean import fit_ica
@@ -122,11 +123,10 @@ def design(seed: int, stream: int) -> dict:
             movements=int(rng.integers(1, 4)) if rng.random() < 0.15 else 0,
             line_freq=50.0 if rng.random() < 0.6 else None,
             reference=str(rng.choice(["mastoids", "average"])),
-            sleep=bool(sleeps),
             saccades=False,
             muscle=False,
             heartbeat=False,
-            extra=extra,
+            extra=with_controls(extra, sleep=bool(sleeps)),
             random_state=int(rng.integers(2**31)),
         ),
         low=low,
@@ -166,7 +166,7 @@ def few_channels(seed: int, stream: int) -> dict:
             saccades=False,
             muscle=False,
             heartbeat=False,
-            extra=_extra(FEW_SOURCES, rng),
+            extra=with_controls(_extra(FEW_SOURCES, rng)),
             random_state=int(rng.integers(2**31)),
         ),
         low=None,
@@ -227,6 +227,35 @@ def _visibility(
         events = sim.events.get(kind, np.zeros((0, 3), int))[:, 0]
         found[kind] = _MEASURES[kind](part, whole - part, events, sfreq) / VISIBLE[kind]
     return found
+
+
+def case_of(
+    name: str,
+    raw: mne.io.BaseRaw,
+    kind: str,
+    part: NDArray[np.float64],
+    events: NDArray[np.int64],
+    known: bool,
+    ica: ICA | None = None,
+) -> Case:
+    """Return the truth about a real recording to which a part was added.
+
+    What the recording has of other kinds is not known, but for components that are mostly the
+    part: these hold no other kind. ``known`` tells that there is none of this kind but the part.
+    """
+    ica = fit_ica(filtered_copy(raw, 1.0, 40.0), None, 0, True) if ica is None else ica
+    unmixing, sfreq = unmixing_in_volts(ica), raw.info["sfreq"]
+    added = unmixing @ part
+    rest = unmixing @ raw.get_data(ica.ch_names) - added
+    mostly = _power(added, rest, events, sfreq) > 1
+    holds = {one: np.where(mostly, 0.0, np.nan) for one in VISIBLE}
+    visibility = {one: np.where(mostly, 0.0, np.nan) for one in VISIBLE}
+    if kind:
+        seen = _MEASURES[kind](added, rest, events, sfreq) / VISIBLE[kind]
+        visibility[kind] = seen
+        own = _holds(seen)
+        holds[kind] = own if known else np.where(own == 0, np.nan, own)
+    return Case(name, raw, ica, holds, visibility, {kind: part} if kind else {})
 
 
 def _peaks(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -165,33 +165,11 @@ def clean_raw(
     if isinstance(raw, mne.BaseEpochs):
         raise TypeError("raw must be an instance of Raw, got Epochs; use clean_epochs(epochs).")
     _validate_type(raw, mne.io.BaseRaw, "raw", "Raw")
-    artifacts = check_artifacts(artifacts)
-    _check_option("removal", removal, REMOVALS)
     _validate_flag(reject_by_annotation, "reject_by_annotation")
     _validate_flag(stability, "stability")
-    _validate_type(max_components, "int-like", "max_components")
-    _validate_number(max_components, "max_components", at_least=1)
-    check_band(l_freq, h_freq)
-    low = LowRate.of(raw, names_to_read(raw), reject_by_annotation, h_freq)
-    filtered = low.filtered(l_freq, h_freq)
-    ica = fit_ica(filtered, n_components, random_state, reject_by_annotation, low.step)
-    found = find(
+    work = estimated(
         raw,
-        ica,
-        artifacts,
-        max_components,
-        reject_by_annotation,
-        removal=removal,
-        band=(l_freq, h_freq),
-        filtered=filtered,
-        low=low,
-    )
-    del low
-    settings = settings_of(
-        ica,
-        raw,
-        filtered.info["sfreq"],
-        artifacts=list(artifacts),
+        artifacts=artifacts,
         removal=removal,
         n_components=n_components,
         l_freq=l_freq,
@@ -200,13 +178,64 @@ def clean_raw(
         max_components=max_components,
         reject_by_annotation=reject_by_annotation,
     )
-    taken = Taken(np.zeros((0, raw.n_times))) if found.taken is None else found.taken
-    result = conclude(raw, filtered, ica, found, taken, settings)
-    # Only now, so that the copy is not in memory together with what the steps above need.
-    result = replace(result, raw=without(raw, ica, taken.courses))
+    result = work.result()
     if not stability:
         return result
-    return replace(result, stability=find_stability(ica, filtered, random_state=random_state))
+    trusted = find_stability(work.ica, work.filtered, random_state=random_state)
+    return replace(result, stability=trusted)
+
+
+@dataclass(frozen=True)
+class Work:
+    """A recording, and what is to be removed from it."""
+
+    raw: BaseRaw
+    filtered: LowRateRaw
+    ica: ICA
+    found: Found
+    taken: Taken
+    settings: dict[str, Any]
+
+    def result(self) -> Cleaned:
+        """Measure, then remove: the copy is only now in memory, when the search is done."""
+        result = conclude(self.raw, self.filtered, self.ica, self.found, self.taken, self.settings)
+        return replace(result, raw=without(self.raw, self.ica, self.taken.courses))
+
+
+def check_options(
+    artifacts: str | Sequence[str], removal: str, max_components: int
+) -> tuple[str, ...]:
+    """Return the kinds to remove; raise if any of the parameters is wrong."""
+    artifacts = check_artifacts(artifacts)
+    _check_option("removal", removal, REMOVALS)
+    _validate_type(max_components, "int-like", "max_components")
+    _validate_number(max_components, "max_components", at_least=1)
+    return artifacts
+
+
+def estimated(raw: BaseRaw, **options: Any) -> Work:
+    """Fit, find, and estimate what is to be removed; nothing is removed yet."""
+    artifacts = check_options(*(options[k] for k in ("artifacts", "removal", "max_components")))
+    band, reject = (options["l_freq"], options["h_freq"]), options["reject_by_annotation"]
+    check_band(*band)
+    low = LowRate.of(raw, names_to_read(raw), reject, band[1])
+    filtered = low.filtered(*band)
+    ica = fit_ica(filtered, options["n_components"], options["random_state"], reject, low.step)
+    found = find(
+        raw,
+        ica,
+        artifacts,
+        options["max_components"],
+        reject,
+        removal=options["removal"],
+        band=band,
+        filtered=filtered,
+        low=low,
+    )
+    taken = Taken(np.zeros((0, raw.n_times))) if found.taken is None else found.taken
+    sfreq = filtered.info["sfreq"]
+    settings = settings_of(ica, raw, sfreq, **options | {"artifacts": list(artifacts)})
+    return Work(raw, filtered, ica, found, taken, settings)
 
 
 def settings_of(ica: ICA, raw: BaseRaw, sfreq_fitted: float, **parameters: Any) -> dict[str, Any]:

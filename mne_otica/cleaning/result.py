@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from mne import BaseEpochs
     from mne.io import BaseRaw
 
-    from mne_otica.viz import ComponentReview
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Cleaned:
@@ -156,23 +154,6 @@ class Cleaned:
         from mne_otica import viz
 
         return viz.plot_components(self, show=show)
-
-    @fill_doc
-    def review(self, *, show: bool = True) -> ComponentReview:
-        """Choose components by clicking them, and see the effect.
-
-        Parameters
-        ----------
-        %(show)s
-
-        Returns
-        -------
-        review : instance of ComponentReview
-            The figures and the choice; ``review.result()`` returns the recording cleaned with it.
-        """
-        from mne_otica.viz import ComponentReview
-
-        return ComponentReview(self, show=show)
 
     def with_components(self, components: Sequence[int], kind: str | None = None) -> Cleaned:
         """Return the same recording cleaned of other components.

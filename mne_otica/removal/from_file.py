@@ -20,7 +20,9 @@ class RawCleanedOnRead(mne.io.BaseRaw):
     ``maps`` has a row for each channel of ``raw``, ``courses`` a column for each of its samples.
     """
 
-    def __init__(self, raw: BaseRaw, maps: NDArray[np.float64], courses: NDArray[np.float64]):
+    def __init__(
+        self, raw: BaseRaw, maps: NDArray[np.float64], courses: NDArray[np.float64]
+    ) -> None:
         super().__init__(
             raw.info.copy(),
             preload=False,

@@ -13,7 +13,7 @@ from mne.utils import logger
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
-from mne_otica.signals.recording import annotated_bad, quiet, stretches
+from mne_otica.signals.recording import annotated_bad, mark_bad, quiet, stretches
 from mne_otica.utils.checks import _validate_number
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class LowRate:
         copy = LowRateRaw(self.data[rows], info, first_samp=first, verbose="error")
         copy.step, copy.origin, copy.parts = self.step, raw.first_samp, self.parts
         copy.set_annotations(raw.annotations, verbose="error")
-        _annotate(copy, self.broken[rows].any(axis=0))
+        mark_bad(copy, self.broken[rows].any(axis=0), "BAD_nan")
         # The low pass of the low rate is that of the fit, unless this is lower still.
         done = self.step > 1 and h_freq is not None and h_freq >= HIGHEST
         copy.band = l_freq, None if done else h_freq
@@ -283,13 +283,3 @@ def bridge(data: Array, away: Mask) -> None:
             row[:] = 0
         elif own.any():
             row[own] = np.interp(at[own], at[~own], row[~own])
-
-
-def _annotate(raw: BaseRaw, broken: Mask) -> None:
-    """Mark these samples as bad."""
-    edges = np.flatnonzero(np.diff(np.r_[False, broken, False].astype(int)))
-    sfreq = raw.info["sfreq"]
-    onset, stop = edges[::2] / sfreq, edges[1::2] / sfreq
-    if raw.annotations.orig_time is not None:
-        onset = onset + raw.first_samp / sfreq
-    raw.annotations.append(onset, stop - (edges[::2] / sfreq), ["BAD_nan"] * len(onset))

@@ -60,3 +60,13 @@ def annotated_bad(raw: BaseRaw) -> NDArray[np.bool_]:
     for onset, end in zip(*_annotations_starts_stops(raw, ["BAD"]), strict=True):
         bad[onset:end] = True
     return bad
+
+
+def mark_bad(raw: BaseRaw, chosen: NDArray[np.bool_], description: str) -> None:
+    """Annotate the runs of these samples, in place."""
+    edges = np.flatnonzero(np.diff(np.r_[False, chosen, False].astype(int)))
+    sfreq = raw.info["sfreq"]
+    onset, stop = edges[::2] / sfreq, edges[1::2] / sfreq
+    if raw.annotations.orig_time is not None:
+        onset = onset + raw.first_samp / sfreq
+    raw.annotations.append(onset, stop - (edges[::2] / sfreq), [description] * len(onset))

@@ -146,6 +146,26 @@ def noisy(
     return Contribution(maps, amplitude * signal)
 
 
+def movements(
+    head: Head,
+    n_movements: int,
+    n_times: int,
+    sfreq: float,
+    rng: np.random.Generator,
+    amplitude: float = 200e-6,
+) -> Contribution:
+    """Return movements: slow, large, each one different."""
+    maps = rng.standard_normal((head.n_channels, n_movements))
+    maps = (maps + maps.mean(axis=0)) / np.abs(maps).max(axis=0)
+    signal = np.zeros((n_movements, n_times))
+    for row in signal:
+        length = min(n_times, int(sfreq * rng.uniform(0.5, 3.0)))
+        start = rng.integers(n_times - length + 1)
+        shape = coloured(1, length, sfreq, np.array([2.0]), rng)[0]
+        row[start : start + length] = amplitude * shape * np.hanning(length)
+    return Contribution(maps, signal)
+
+
 def _beats(duration: float, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return the beats of a heart with a varying rate; one heart in four is arrhythmic."""
     interval = 60 / np.exp(rng.uniform(np.log(45), np.log(150)))

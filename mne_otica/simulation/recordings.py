@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import mne
 import numpy as np
 from mne.utils import verbose
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from mne_otica.simulation import artifact_courses as _artifacts
-from mne_otica.simulation import controls as _controls
 from mne_otica.simulation import sources as _sources
+from mne_otica.simulation.artifact_courses import Source
 from mne_otica.simulation.caps import check_channels, make_info, reference_operator
 from mne_otica.simulation.sources import Contribution, Head
 from mne_otica.utils.checks import (
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 # The kind of artifact of a source; all other sources are brain activity or of no kind.
 KIND_OF = {"blink": "blink"} | {name: kind for name, (kind, _) in _artifacts.ARTIFACTS.items()}
-_EXTRA = {name: make for name, (_, make) in _artifacts.ARTIFACTS.items()} | _controls.CONTROLS
+_PARIETAL = [[0.0, -0.45, 0.9]]  # direction of the dipole of an evoked response, near Pz
+_LATENCY, _WIDTH = 0.35, 0.06  # s, of the peak of an evoked response and its standard deviation
+_PAUSE = 0.6  # s, a blink and the pause after it
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,9 @@ class SimulatedRecording:
     Attributes
     ----------
     raw : instance of Raw
-        The recording with all artifacts.
+        The recording with all artifacts. Evoked responses are annotated by condition.
     clean : instance of Raw
-        Brain activity and sensor noise only.
+        Brain activity, evoked responses and sensor noise only.
     without_blinks : instance of Raw
         Everything except the blinks: the result of a perfect removal of blinks.
     blink_events : ndarray, shape (n_blinks, 3)
@@ -50,9 +52,9 @@ class SimulatedRecording:
     mixing : ndarray, shape (n_channels, n_sources)
         The topography of each source, in volts per unit of source activity.
     source_names : list of str
-        One name per column of ``mixing``: ``"brain"`` many times, then ``"blink"``,
-        ``"saccade"``, ``"muscle"``, ``"heartbeat"``, ``"line"``, ``"pop"``, ``"noisy"``,
-        ``"sleep"`` and ``"movement"`` if simulated, and those of ``extra``.
+        One name per column of ``mixing``: ``"brain"`` many times, ``"evoked"``, ``"blink"``,
+        ``"saccade"``, ``"muscle"``, ``"heartbeat"``, ``"line"``, ``"pop"``, ``"noisy"`` and
+        ``"movement"`` if simulated, and those of ``extra``.
     signals : ndarray, shape (n_sources, n_times)
         The activity of each source.
     events : dict
@@ -114,8 +116,9 @@ class SimulatedRecording:
         raw : instance of Raw
             The result of a perfect removal of this kind.
         """
-        data = self.raw.get_data() - self.part(kind)
-        return mne.io.RawArray(data, self.raw.info.copy(), verbose="error")
+        raw = self.raw.copy()
+        raw._data -= self.part(kind)
+        return raw
 
 
 @verbose
@@ -125,6 +128,7 @@ def simulate_raw(
     sfreq: float = 250.0,
     *,
     n_blinks: int | None = None,
+    blink_times: ArrayLike | None = None,
     blink_amplitude: float = 150e-6,
     eye_rotation: float = 0.0,
     brain_amplitude: float = 12e-6,
@@ -136,9 +140,9 @@ def simulate_raw(
     pop_amplitude: float = 1e-3,
     movements: int = 0,
     noisy_channels: int = 0,
-    sleep: bool = False,
     line_freq: float | None = 50.0,
-    extra: Mapping[str, float] | None = None,
+    evoked: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
+    extra: Mapping[str, float | tuple[Source, float]] | None = None,
     reference: str | Sequence[str] = "mastoids",
     random_state: RandomState = 0,
     verbose: bool | str | int | None = None,
@@ -158,6 +162,8 @@ def simulate_raw(
         The sampling rate in hertz.
     n_blinks : int | None
         The number of blinks; None means 15 per minute. They are at least 0.6 s apart.
+    blink_times : array-like, shape (n_blinks,) | None
+        The peaks of the blinks in seconds, in place of ``n_blinks``.
     blink_amplitude : float
         Typical height of a blink, in volts, at the channel where it is largest.
     eye_rotation : float
@@ -177,19 +183,19 @@ def simulate_raw(
         The number of movements, each with its own topography and time course.
     noisy_channels : int
         The number of channels with poor contact: they drift, crackle and jump.
-    sleep : bool
-        Whether the subject sleeps: slow waves, K-complexes and spindles. Combine it with
-        ``n_blinks=0`` and ``saccades=False``.
     line_freq : float | None
         Frequency of line noise; None for no line noise.
+    evoked : dict | None
+        Evoked responses: for each condition the onsets of its stimuli in seconds, and the
+        amplitude of the response in volts, one or one for each stimulus. The response is parietal,
+        with a peak 0.35 s after the stimulus. The stimuli are annotated with the condition.
     extra : dict | None
         More sources by name, with their typical height in volts at the channel where they are
-        largest. Artifacts: ``"heartbeat"`` (random rate, sometimes arrhythmic), ``"pulse"``,
+        largest: ``"heartbeat"`` (random rate, sometimes arrhythmic), ``"pulse"``,
         ``"saccade"`` (with the spike potential), ``"pursuit"``, ``"muscle"`` (bursts),
         ``"tonic muscle"``, ``"pop"``, ``"noisy"``, ``"drift"`` and ``"lead hum"`` (of one
-        electrode). Controls that resemble artifacts: ``"alpha"``, ``"mu"``, ``"frontal delta"``,
-        ``"photic driving"``, ``"head shaking"``, ``"chest percussion"``, ``"breathing"``,
-        ``"sweat"``.
+        electrode). A source of your own is a function and its height, see
+        ``benchmarks/controls.py`` of the repository.
     reference : "mastoids" | "average" | sequence of str
         The reference. Channel names must be among the simulated channels. A single reference
         channel becomes flat, as in a recording.
@@ -205,9 +211,13 @@ def simulate_raw(
     --------
     >>> sim = simulate_raw(19, duration=30, n_blinks=8, pops=3)  # doctest: +SKIP
     >>> sim.raw.plot(events=sim.blink_events)  # doctest: +SKIP
+    >>> odd = [1, 5, 9]
+    >>> sim = simulate_raw(19, 12, evoked={"odd": (odd, 5e-6)}, blink_times=[1.4, 5.4])
     """
     names = check_channels(channels)
     n_blinks = _check_blinks(n_blinks, duration, sfreq)
+    if blink_times is not None:
+        blink_times = _check_times(blink_times, "blink_times", duration)
     _check_amplitudes(
         blink_amplitude=blink_amplitude,
         eye_rotation=eye_rotation,
@@ -216,12 +226,9 @@ def simulate_raw(
         pop_amplitude=pop_amplitude,
         line_freq=0 if line_freq is None else line_freq,
     )
-    _check_switches(saccades=saccades, muscle=muscle, heartbeat=heartbeat, sleep=sleep)
+    _check_switches(saccades=saccades, muscle=muscle, heartbeat=heartbeat)
     _check_counts(len(names), pops=pops, movements=movements, noisy_channels=noisy_channels)
-    extra = {} if extra is None else dict(extra)
-    for name, amplitude in extra.items():
-        _check_option("extra", name, sorted(_EXTRA))
-        _validate_number(amplitude, f"extra[{name!r}]", at_least=0)
+    evoked, extra = _check_evoked(evoked or {}, duration), _check_extra(extra or {})
     rng = as_generator(random_state)
     n_times = int(round(duration * sfreq))
     info, montage = make_info(names, sfreq)
@@ -230,9 +237,12 @@ def simulate_raw(
 
     brain = _scaled_brain(head, size, subtract, brain_amplitude)
     noise = noise_amplitude * rng.standard_normal((head.n_channels, n_times))
-    peaks = _sources.blink_times(n_blinks, duration, rng)
+    if blink_times is None:
+        blink_times = _sources.blink_times(n_blinks, duration, rng, _PAUSE)
     parts = {"brain": [brain]}
-    parts["blink"] = _blink_parts(head, peaks, size, subtract, blink_amplitude, eye_rotation)
+    if evoked:
+        parts["evoked"] = [_evoked_part(head, evoked, size, subtract)]
+    parts["blink"] = _blink_parts(head, blink_times, size, subtract, blink_amplitude, eye_rotation)
     if saccades:
         parts["saccade"] = [_artifacts.saccades(head, *size)]
     if muscle:
@@ -245,15 +255,34 @@ def simulate_raw(
         parts["pop"] = [_artifacts.pops(head, pops, pop_amplitude, *size)]
     if noisy_channels:
         parts["noisy"] = [_artifacts.noisy(head, noisy_channels, *size)]
-    if sleep:
-        parts["sleep"] = [_controls.sleep(head, *size)]
     if movements:
-        parts["movement"] = [_controls.movements(head, movements, *size)]
-    for name, amplitude in extra.items():
-        one = _EXTRA[name](head, *size)
-        maps = one.maps * amplitude / np.abs(subtract @ one.maps).max()
-        parts.setdefault(name, []).append(replace(one, maps=maps))
-    return _recorded(parts, noise, subtract, info)
+        parts["movement"] = [_artifacts.movements(head, movements, *size)]
+    for name, (source, amplitude) in extra.items():
+        parts.setdefault(name, []).append(_scaled(source(head, *size), subtract, amplitude))
+    sim = _recorded(parts, noise, subtract, info)
+    for name, (onsets, _) in evoked.items():
+        for raw in (sim.raw, sim.clean, sim.without_blinks):
+            raw.annotations.append(onsets, 0.0, name)
+    return sim
+
+
+def _scaled(part: Contribution, subtract: NDArray[np.float64], amplitude: float) -> Contribution:
+    """Return sources whose largest topography in the recording, referenced, is the amplitude."""
+    return replace(part, maps=part.maps * amplitude / np.abs(subtract @ part.maps).max())
+
+
+def _evoked_part(
+    head: Head,
+    evoked: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]],
+    size: tuple,
+    subtract: NDArray[np.float64],
+) -> Contribution:
+    """Return the response to the stimuli of all conditions."""
+    times, signal = np.arange(size[0]) / size[1], np.zeros(size[0])
+    for onsets, amplitudes in evoked.values():
+        for onset, amplitude in zip(onsets, amplitudes, strict=True):
+            signal += amplitude * np.exp(-0.5 * ((times - onset - _LATENCY) / _WIDTH) ** 2)
+    return _scaled(Contribution(head.radial(_PARIETAL, 0.65), signal[np.newaxis]), subtract, 1.0)
 
 
 def _scaled_brain(
@@ -278,11 +307,7 @@ def _blink_parts(
     if rotation:
         turn = _sources.rotations(head, peaks, *size)
         parts.append(replace(turn, signals=rotation * turn.signals))
-    # The amplitude is that in the recording, so it is set after referencing.
-    return [
-        replace(part, maps=part.maps * amplitude / np.abs(subtract @ part.maps).max())
-        for part in parts
-    ]
+    return [_scaled(part, subtract, amplitude) for part in parts]
 
 
 def _recorded(
@@ -295,7 +320,7 @@ def _recorded(
     mixing = np.hstack([part.maps for group in parts.values() for part in group])
     signals = np.vstack([part.signals for group in parts.values() for part in group])
     names = [n for n, group in parts.items() for part in group for _ in part.signals]
-    is_brain, is_blink = (np.array([n == name for n in names]) for name in ("brain", "blink"))
+    is_brain, is_blink = (np.isin(names, some) for some in (("brain", "evoked"), ("blink",)))
     clean = mixing[:, is_brain] @ signals[is_brain] + noise
     rest = clean + mixing[:, ~is_brain & ~is_blink] @ signals[~is_brain & ~is_blink]
     raws = [
@@ -325,15 +350,52 @@ def _check_blinks(n_blinks: int | None, duration: float, sfreq: float) -> int:
             "60 Hz to hold a blink."
         )
     _validate_type(n_blinks, ("int-like", None), "n_blinks")
-    room = int((duration - 1) / 0.6)
+    room = int((duration - 1) / _PAUSE)
     if n_blinks is None:
         return min(room, int(round(duration / 4)))
     if not 0 <= n_blinks <= room:
         raise ValueError(
             f"n_blinks ({n_blinks}) must be between 0 and {room} in {duration} s; a blink "
-            "and its pause take 0.6 s."
+            f"and its pause take {_PAUSE} s."
         )
     return int(n_blinks)
+
+
+def _check_times(times: ArrayLike, name: str, duration: float) -> NDArray[np.float64]:
+    times = np.atleast_1d(np.asarray(times, float))
+    outside = ~((times >= 0) & (times < duration))
+    if times.ndim != 1 or outside.any():
+        raise ValueError(
+            f"{name} must be seconds from 0 to {duration} in one row, got the shape {times.shape} "
+            f"with {outside.sum()} outside."
+        )
+    return times
+
+
+def _check_evoked(
+    evoked: Mapping[str, tuple[ArrayLike, ArrayLike]], duration: float
+) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Return onsets and amplitudes of each condition as arrays of one length."""
+    return {
+        name: np.broadcast_arrays(_check_times(onsets, f"evoked[{name!r}]", duration), amplitudes)
+        for name, (onsets, amplitudes) in evoked.items()
+    }
+
+
+def _check_extra(
+    extra: Mapping[str, float | tuple[Source, float]],
+) -> dict[str, tuple[Source, float]]:
+    """Return the function and the height of each source."""
+    found = {}
+    for name, height in extra.items():
+        if isinstance(height, tuple):
+            source, height = height
+        else:
+            _check_option("extra", name, sorted(_artifacts.ARTIFACTS))
+            source = _artifacts.ARTIFACTS[name][1]
+        _validate_number(height, f"extra[{name!r}]", at_least=0)
+        found[name] = source, height
+    return found
 
 
 def _check_amplitudes(**amplitudes: float) -> None:

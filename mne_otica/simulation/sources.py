@@ -88,14 +88,6 @@ def envelope(
     return np.array([np.interp(at, np.arange(n_knots), row) for row in knots])
 
 
-def rhythm(
-    freq: float, n_times: int, sfreq: float, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Return an oscillation with a random walk of the phase, so that it is about 1 Hz wide."""
-    phase = np.cumsum(rng.standard_normal(n_times)) * np.sqrt(2 * np.pi / sfreq)
-    return np.cos(2 * np.pi * freq * np.arange(n_times) / sfreq + phase)
-
-
 def bump(n_times: int, sfreq: float, peak: float, rise: float, fall: float) -> NDArray[np.float64]:
     """Return one smooth deflection of height one."""
     late = np.arange(n_times) / sfreq - peak

@@ -2,12 +2,7 @@
 
 from mne_otica.viz.component_figures import plot_component, plot_components
 from mne_otica.viz.event_figures import plot_events, plot_removal, plot_traces
-from mne_otica.viz.measure_figures import (
-    plot_band_power,
-    plot_benefit_and_harm,
-    plot_harm,
-    plot_reduction,
-)
+from mne_otica.viz.measure_figures import plot_band_power, plot_benefit_and_harm
 from mne_otica.viz.report import plot_cleaned
 from mne_otica.viz.stability_figures import plot_stability
 
@@ -18,8 +13,6 @@ __all__ = [
     "plot_component",
     "plot_components",
     "plot_events",
-    "plot_harm",
-    "plot_reduction",
     "plot_removal",
     "plot_stability",
     "plot_traces",

@@ -15,7 +15,6 @@ from mne_otica.viz.drawing import (
     EVENT,
     axes_in_a_row,
     bare,
-    check_axes,
     check_result,
     course,
     entitle,
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
     from mne_otica.cleaning.result import Cleaned
 
-_COLUMNS = 10  # of topographies in a row, each about an inch wide
 _REMOVED = "#b3261e"
 _NOSE = np.array([[-0.12, 0.993], [0.0, 1.13], [0.12, 0.993]])
 
@@ -54,7 +52,7 @@ def plot_components(result: Cleaned, *, show: bool = True) -> Figure:
     check_result(result)
     seen = glances(result)
     maps = small_maps(result.ica.get_components(), info_of(result, result.ica.ch_names))
-    n_columns = min(_COLUMNS, len(seen))
+    n_columns = int(np.ceil(np.sqrt(2 * len(seen))))  # a page about twice as wide as high
     n_rows = -(-len(seen) // n_columns)
     figure, axes = plt.subplots(
         n_rows,
@@ -65,9 +63,9 @@ def plot_components(result: Cleaned, *, show: bool = True) -> Figure:
     )
     for ax in axes.flat[len(seen) :]:
         ax.set_axis_off()
-    for one, ax in zip(seen, axes.flat, strict=False):
-        _draw_small_map(ax, maps, one.component)
-        _label(ax, one)
+    for glance, ax in zip(seen, axes.flat, strict=False):
+        _draw_small_map(ax, maps, glance.component)
+        _label(ax, glance)
     if maps.source == "standard":
         figure.supxlabel(f"Maps {STANDARD}", fontsize="small", color="0.4")
     return finish(axes[0, 0], show)
@@ -81,14 +79,8 @@ def _draw_small_map(ax: Axes, maps: SmallMaps, component: int) -> None:
         ax.bar(np.arange(len(weights)), weights, color=np.where(weights < 0, "C0", "C3"))
         ax.set_ylim(-1.05, 1.05)
         return
-    image = ax.imshow(
-        maps.images[component],
-        extent=(-1, 1, -1, 1),
-        vmin=-1,
-        vmax=1,
-        cmap="RdBu_r",
-        interpolation="bilinear",
-    )
+    colours = dict(vmin=-1, vmax=1, cmap="RdBu_r", interpolation="bilinear")
+    image = ax.imshow(maps.images[component], extent=(-1, 1, -1, 1), **colours)
     clip_to_head(ax, image)
     ring = np.linspace(0, 2 * np.pi, 100)
     for line in (np.c_[np.cos(ring), np.sin(ring)], _NOSE):
@@ -96,16 +88,15 @@ def _draw_small_map(ax: Axes, maps: SmallMaps, component: int) -> None:
     ax.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.2))
 
 
-def _label(ax: Axes, one: Glance) -> None:
+def _label(ax: Axes, glance: Glance) -> None:
     """Label a small topography, and frame it if the component is removed."""
-    removed = one.removed
-    ax.set_label(one.name)
-    trust = "" if one.trust is None else f"\nstability {one.trusted}"
-    title = f"{one.name}\n{one.told}{trust}"
-    ax.set_title(title, fontsize="x-small", color=_REMOVED if removed else "k")
-    ax.set_xlabel("removed" if removed else "", fontsize="x-small", color=_REMOVED)
+    ax.set_label(glance.name)
+    trust = "" if glance.trust is None else f"\nstability {glance.trusted}"
+    title = f"{glance.name}\n{glance.told}{trust}"
+    ax.set_title(title, fontsize="x-small", color=_REMOVED if glance.removed else "k")
+    ax.set_xlabel("removed" if glance.removed else "", fontsize="x-small", color=_REMOVED)
     for spine in ax.spines.values():
-        spine.set(visible=removed, color=_REMOVED, linewidth=1.5)
+        spine.set(visible=glance.removed, color=_REMOVED, linewidth=1.5)
 
 
 @fill_doc
@@ -134,9 +125,7 @@ def plot_component(
     """
     check_result(result)
     component = _checked_component(result, component)
-    check_axes(axes, 2)
-    if axes is None:
-        axes = axes_in_a_row(2, (10, 2.8), gap=1.3, width_ratios=[1, 3.5])
+    axes = axes_in_a_row(axes, 2, (10, 2.8), gap=1.3, width_ratios=[1, 3.5])
     raw, source = result._filtered, course(result, component)
     weights = result.ica.get_components()[:, component]
     most = np.abs(weights).max()
@@ -148,11 +137,7 @@ def plot_component(
     at = _events_of(result, component)
     axes[1].plot(at, np.full(len(at), low), **EVENT)
     ticks = f", {len(at)} events (ticks)" if len(at) else ""
-    axes[1].set(
-        xlabel="Time (s)",
-        ylabel="Component (a.u.)",
-        xlim=raw.times[[0, -1]],
-    )
+    axes[1].set(xlabel="Time (s)", ylabel="Component (a.u.)", xlim=raw.times[[0, -1]])
     entitle(axes[1], glances(result)[component].told + ticks)
     bare(axes[1])
     return finish(axes[0], show)

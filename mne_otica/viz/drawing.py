@@ -28,8 +28,6 @@ BEFORE = dict(color="0.45", linestyle="--", linewidth=1.5)
 AFTER = dict(color="C0", linestyle="-", linewidth=1.5)
 EVENT = dict(color="C3", marker="|", linestyle="none", markersize=9)
 HALF = 0.5  # seconds on either side of an event that are drawn
-_LEFT, _RIGHT, _BOTTOM = 0.8, 0.15, 0.55  # margins in inches, with room for ticks and labels
-_TICKS = 0.5, 0.27  # the part of the left and lower margin taken by tick labels
 
 
 def check_result(result: Cleaned) -> None:
@@ -65,51 +63,46 @@ def sentence(result: Cleaned) -> str:
 
 
 def axes_in_a_row(
+    axes: list[Axes] | None,
     n_axes: int,
     size: tuple[float, float],
     *,
     gap: float = 0.25,
-    top: float = 0.4,
-    right: float = _RIGHT,
-    bottom: float = _BOTTOM,
+    margins: tuple[float, float, float] = (0.4, 0.15, 0.55),
     **options: Any,
 ) -> list[Axes]:
-    """Return axes of a new figure, side by side; the gap and the margins are in inches.
+    """Return the axes passed, checked, or those of a new figure, side by side.
 
-    Positions are fixed: Matplotlib's layout engines take longer than the drawing.
+    The gap and the margins (top, right, bottom) are in inches. They are fixed, since Matplotlib's
+    layout engines take longer than the drawing.
     """
-    width, height = size
-    across = (width - _LEFT - right - (n_axes - 1) * gap) / n_axes
-    margins = dict(
-        left=_LEFT / width,
+    if axes is not None:
+        _validate_type(axes, (list, tuple, np.ndarray), "axes", "a list of Axes")
+        for ax in axes:
+            _validate_type(ax, plt.Axes, "ax", "Axes")
+        if len(axes) != n_axes:
+            raise ValueError(f"There are {len(axes)} axes for {n_axes} panels; pass one for each.")
+        return list(axes)
+    (width, height), (top, right, bottom), left = size, margins, 0.8
+    across = (width - left - right - (n_axes - 1) * gap) / n_axes
+    grid = dict(
+        left=left / width,
         right=1 - right / width,
         bottom=bottom / height,
         top=1 - top / height,
         wspace=gap / across,
     )
-    grid = dict(figsize=size, gridspec_kw=margins, squeeze=False)
-    axes = list(plt.subplots(1, n_axes, **grid, **options)[1][0])
-    for ax in axes:
-        box = ax.get_position()
-        ax.yaxis.set_label_coords(-_TICKS[0] / (width * box.width), 0.5)
-        ax.xaxis.set_label_coords(0.5, -_TICKS[1] / (height * box.height))
-    return axes
+    _, made = plt.subplots(1, n_axes, figsize=size, gridspec_kw=grid, squeeze=False, **options)
+    for ax in made[0]:
+        box = ax.get_position()  # labels beyond the tick labels, 0.5 and 0.27 inches away
+        ax.yaxis.set_label_coords(-0.5 / (width * box.width), 0.5)
+        ax.xaxis.set_label_coords(0.5, -0.27 / (height * box.height))
+    return list(made[0])
 
 
 def entitle(ax: Axes, title: str, **options: Any) -> None:
     """Set a title at a fixed height, so that Matplotlib need not compute one."""
     ax.set_title(title, y=1.0, **options)
-
-
-def check_axes(axes: list[Axes] | None, n_axes: int) -> None:
-    """Raise if axes were passed, but not the right number of them."""
-    if axes is None:
-        return
-    _validate_type(axes, (list, tuple, np.ndarray), "axes", "a list of Axes")
-    for ax in axes:
-        _validate_type(ax, plt.Axes, "ax", "Axes")
-    if len(axes) != n_axes:
-        raise ValueError(f"There are {len(axes)} axes for {n_axes} pictures; pass one for each.")
 
 
 def before_and_after(

@@ -17,7 +17,6 @@ from mne_otica.viz.drawing import (
     axes_in_a_row,
     bare,
     before_and_after,
-    check_axes,
     checked_part,
     course,
     cut,
@@ -72,10 +71,8 @@ def plot_events(
     _validate_number(n_channels, "n_channels", at_least=1)
     benefit = part.benefit
     names = benefit.most_affected(n_channels)
-    check_axes(axes, len(names))
-    if axes is None:
-        # MNE's report distorts figures whose width is not a whole number of pixels.
-        axes = axes_in_a_row(len(names), (10, 3), sharey=True)
+    # MNE's report distorts figures whose width is not a whole number of pixels.
+    axes = axes_in_a_row(axes, len(names), (10, 3), sharey=True)
     for name, ax in zip(names, axes, strict=True):
         for data, style, label in before_and_after(result, name):
             times, windows = cut(result, data, part)
@@ -83,8 +80,8 @@ def plot_events(
             ax.add_collection(LineCollection(lines, **(style | dict(linewidth=0.5, alpha=0.4))))
             ax.plot(times, windows.mean(axis=0), label=label, **(style | dict(linewidth=2.5)))
         ax.axvspan(-0.25, 0.25, color="0.93", zorder=0)
-        went = benefit.average_per_channel[benefit.ch_names.index(name)]
-        entitle(ax, f"{name}: {went:.0%} of the average removed")
+        share = benefit.average_per_channel[benefit.ch_names.index(name)]
+        entitle(ax, f"{name}: {share:.0%} of the average removed")
         _label_windows(ax, part)
     axes[0].set_ylabel("EEG (µV)")
     axes[0].legend(frameon=False, loc="best")
@@ -116,9 +113,7 @@ def plot_removal(
         average over events, each with the part removed and the part kept.
     """
     part = checked_part(result, kind, by_events=True)
-    check_axes(axes, 2)
-    if axes is None:
-        axes = axes_in_a_row(2, (10, 3), sharey=True)
+    axes = axes_in_a_row(axes, 2, (10, 3), sharey=True)
     component = (part.components or result.ica.exclude)[0]  # a person may have chosen others
     whole, taken = course(result, component), result._taken[result.ica.exclude.index(component)]
     pieces = {"component": whole, "removed": taken, "kept": whole - taken}
@@ -176,9 +171,7 @@ def plot_traces(
     _validate_number(duration, "duration", at_least=0.1)
     start = _fullest(result, duration) if start is None else start
     _validate_number(start, "start", at_least=0)
-    check_axes(None if ax is None else [ax], 1)
-    if ax is None:
-        (ax,) = axes_in_a_row(1, (10, 2.8))
+    (ax,) = axes_in_a_row(ax and [ax], 1, (10, 2.8))
     shown = (raw.times >= start) & (raw.times <= start + duration)
     for data, style, label in before_and_after(result, ch_name):
         ax.plot(raw.times[shown], 1e6 * data[shown], label=label, **(style | dict(linewidth=1.0)))

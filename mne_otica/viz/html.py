@@ -23,8 +23,7 @@ from mne_otica.viz.topomap import STANDARD, SmallMaps, small_maps
 if TYPE_CHECKING:
     from mne_otica.cleaning.result import Cleaned
 
-_MOST_CANDIDATES = 20  # rows that fit on a screen
-_RUNNERS_UP = 5  # components without an artifact that are listed after the others
+_N_CANDIDATES = 10  # rows, if fewer components may hold an artifact: they fit on a screen
 _WORDS = {"none": "nothing to remove", "poor": "cleaned poorly"}
 _STYLE = """<style>
 .otica { font: 14px/1.45 system-ui, sans-serif; max-width: 62rem; }
@@ -136,11 +135,9 @@ def _figures(result: Cleaned) -> str:
 def _candidates(result: Cleaned) -> str:
     """Return the candidate components, most probable first, with the reasons folded."""
     likely = sorted(glances(result), key=lambda one: (not one.removed, -one.probability))
-    named = [one for one in likely if one.removed or one.answer != "no"]
-    others = [one for one in likely if one not in named and one.reason]
-    shown = (named + others[:_RUNNERS_UP])[:_MOST_CANDIDATES]
+    n_named = sum(one.removed or one.answer != "no" for one in likely)
     rows = []
-    for one in shown:
+    for one in [one for one in likely if one.reason][: max(n_named, _N_CANDIDATES)]:
         row = {
             "Component": one.name,
             "Kind": one.kind,

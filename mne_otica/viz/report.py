@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
@@ -16,22 +17,15 @@ from mne_otica.viz import html as _html
 from mne_otica.viz.component_figures import plot_component
 from mne_otica.viz.drawing import at_events, check_result, sentence
 from mne_otica.viz.event_figures import plot_events, plot_removal, plot_traces
-from mne_otica.viz.measure_figures import (
-    plot_band_power,
-    plot_benefit_and_harm,
-    plot_harm,
-    plot_reduction,
-)
+from mne_otica.viz.measure_figures import plot_band_power, plot_benefit_and_harm
 from mne_otica.viz.stability_figures import plot_stability
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from mne_otica.cleaning.result import Cleaned
 
-__all__ = ["add_artifact_report", "plot_cleaned"]
-
-_SECTION = "Artifacts"
 # MNE's page is made for wide screens: on a phone the table of contents takes a sixth of the width,
 # and the text in figures is too small. There, hide the contents and let figures scroll.
 _VIEWPORT = """document.head.insertAdjacentHTML("beforeend",
@@ -61,36 +55,35 @@ def plot_cleaned(result: Cleaned, *, show: bool = True) -> Figure:
         The figure, of the first kind of artifact that was removed.
     """
     check_result(result)
-    removed = parts(result)
+    removed, seen = parts(result), at_events(result)
     if not removed:
         figure = plot_component(result, show=False)
-    elif not (seen := at_events(result)):  # removed in a frequency band
-        figure = plt.figure(figsize=(11, 6), layout="constrained")
-        top, bottom = figure.subfigures(2, 1)
-        plot_component(result, axes=top.subplots(1, 2, width_ratios=[1, 3]), show=False)
-        left, right = bottom.subplots(1, 2, width_ratios=[1, 1.6])
-        plot_harm(result, ax=left, show=False)
-        plot_band_power(result, ax=right, show=False)
     else:
-        figure = plt.figure(figsize=(11, 12), layout="constrained")
-        n_channels = min(3, len(seen[0].benefit.ch_names))
-        top, middle, removal, bottom = figure.subfigures(4, 1)
-        axes = top.subplots(1, n_channels, sharey=True, squeeze=False)[0]
-        plot_events(result, n_channels=n_channels, axes=list(axes), show=False)
-        plot_component(result, axes=middle.subplots(1, 2, width_ratios=[1, 3]), show=False)
-        plot_removal(result, axes=list(removal.subplots(1, 2, sharey=True)), show=False)
-        left, centre, right = bottom.subplots(1, 3, width_ratios=[1, 1, 1.6])
-        plot_reduction(result, ax=left, show=False)
-        plot_harm(result, ax=centre, show=False)
-        plot_band_power(result, ax=right, show=False)
+        rows = [(plot_component, [1, 3]), (_plot_measures, [1, 1, 1.6] if seen else [1, 1.6])]
+        if seen:
+            n_channels = min(3, len(seen[0].benefit.ch_names))
+            draw_events = partial(plot_events, n_channels=n_channels)
+            rows = [(draw_events, n_channels * [1]), rows[0], (plot_removal, [1, 1]), rows[1]]
+        figure = plt.figure(figsize=(11, 3 * len(rows)), layout="constrained")
+        panels = figure.subfigures(len(rows), 1)
+        for (draw, widths), panel in zip(rows, panels, strict=True):
+            axes = panel.subplots(1, len(widths), width_ratios=widths, squeeze=False)[0]
+            draw(result, axes=list(axes), show=False)
     figure.suptitle(sentence(result))
     plt_show(show)
     return figure
 
 
+def _plot_measures(result: Cleaned, *, axes: list[Axes], show: bool) -> None:
+    """Plot benefit, harm and spectrum of the first kind, preferably one with events."""
+    kind = (at_events(result) or parts(result))[0].kind
+    plot_benefit_and_harm(result, kind=kind, axes=axes[:-1], show=show)
+    plot_band_power(result, kind=kind, ax=axes[-1], show=show)
+
+
 @fill_doc
 def add_artifact_report(
-    report: mne.Report, result: Cleaned, *, section: str = _SECTION, replace: bool = False
+    report: mne.Report, result: Cleaned, *, section: str = "Artifacts", replace: bool = False
 ) -> mne.Report:
     """Add the result of cleaning to a report.
 

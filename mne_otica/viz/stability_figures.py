@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
@@ -10,9 +9,8 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 from mne.viz.utils import plt_show
 
-from mne_otica.trust.calibration import calibration
 from mne_otica.trust.stability import Stability
-from mne_otica.utils.checks import _validate_type
+from mne_otica.utils.checks import _validate_number, _validate_type
 from mne_otica.utils.docs import fill_doc
 from mne_otica.viz.topomap import plot_map
 
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_N_MAPS = 5  # components whose topographies are drawn by default
 # Colour, hatching and line style are redundant, so that figures are readable without colour.
 _STABLE = dict(color="C0", edgecolor="k", linewidth=0.5)
 _UNSTABLE = dict(color="w", edgecolor="0.4", linewidth=0.5, hatch="///")
@@ -28,53 +25,36 @@ _THRESHOLD = dict(color="k", linestyle=":", linewidth=1)
 
 
 @fill_doc
-def plot_stability(
-    stability: Stability, *, components: Sequence[int] | None = None, show: bool = True
-) -> Figure:
+def plot_stability(stability: Stability, *, n_components: int = 5, show: bool = True) -> Figure:
     """Plot the index of the components, their topographies in refits, and the learning curve.
 
     Parameters
     ----------
     stability : instance of Stability
         What :func:`mne_otica.stability` returned.
-    components : sequence of int | None
-        The components whose topographies to draw; None uses the first five.
+    n_components : int
+        The number of components whose topographies are drawn, from the first.
     %(show)s
 
     Returns
     -------
     figure : instance of Figure
-        Top: the index of each component. Middle: the mean topography of some components over
-        refits, and its standard deviation. Bottom: how many components are stable with
-        less data, and the calibration of the index on simulated recordings.
+        Top: the index of each component. Middle: the mean topography of the first components over
+        refits, and its standard deviation. Bottom: how many components are stable with less data.
     """
     _validate_type(stability, Stability, "stability", "Stability")
-    components = _checked_components(stability, components)
+    _validate_type(n_components, "int-like", "n_components")
+    _validate_number(n_components, "n_components", at_least=1)
+    components = range(min(n_components, len(stability.index)))
     figure = plt.figure(figsize=(10, 9), layout="constrained")
     top, middle, bottom = figure.subfigures(3, 1, height_ratios=[1, 1.6, 1])
     _plot_index(top.subplots(), stability)
     axes = middle.subplots(2, len(components), squeeze=False)
     for component, (mean, spread) in zip(components, axes.T, strict=True):
         _plot_maps(mean, spread, stability, component)
-    left, right = bottom.subplots(1, 2)
-    _plot_curve(left, stability, components)
-    _plot_calibration(right, stability.threshold)
+    _plot_curve(bottom.subplots(), stability, components)
     plt_show(show)
     return figure
-
-
-def _checked_components(stability: Stability, components: Sequence[int] | None) -> list[int]:
-    n_components = len(stability.index)
-    if components is None:
-        return list(range(min(_N_MAPS, n_components)))
-    _validate_type(components, (list, tuple, range, np.ndarray), "components", "a list of int")
-    wrong = [k for k in components if not 0 <= k < n_components]
-    if wrong or not len(components):
-        raise ValueError(
-            f"components ({list(components)}) must be some of the {n_components} fitted, 0 to "
-            f"{n_components - 1}."
-        )
-    return [int(k) for k in components]
 
 
 def _plot_index(ax: Axes, stability: Stability) -> None:
@@ -86,16 +66,10 @@ def _plot_index(ax: Axes, stability: Stability) -> None:
         at = np.flatnonzero(group)
         ax.bar(at, stability.index[at], label=f"{label} ({len(at)})", **style)
     ax.axhline(stability.threshold, **_THRESHOLD)
-    ax.set(
-        xlabel="Component",
-        ylabel="Index",
-        ylim=(0, 1),
-        xlim=(-0.6, len(stability.index) - 0.4),
-    )
-    ax.set_title(
-        f"{len(stability.matches)} refits by {stability.method}. Stable is not the same as brain",
-        loc="left",
-    )
+    last = len(stability.index) - 0.4
+    ax.set(xlabel="Component", ylabel="Share of refits", ylim=(0, 1), xlim=(-0.6, last))
+    refits = f"{len(stability.matches)} refits by {stability.method}"
+    ax.set_title(f"{refits}. Stable is not the same as brain", loc="left")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=2)
@@ -108,12 +82,13 @@ def _plot_maps(mean_ax: Axes, spread_ax: Axes, stability: Stability, component: 
     most = np.abs(mean).max()
     plot_map(mean_ax, mean / most, stability.info, "", (-1, 1), "RdBu_r")
     plot_map(spread_ax, stability.spread[component], stability.info, "", (0, 1), "Reds")
-    came = stability.n_returns[component]
-    mean_ax.set_title(f"Component {component}\nback in {came} of {len(maps)}", fontsize="medium")
+    mean_ax.set_title(
+        f"Component {component}\nindex {stability.index[component]:.2f}", fontsize="medium"
+    )
     spread_ax.set_title(f"spread {stability.spread[component].max():.2f}", fontsize="medium")
 
 
-def _plot_curve(ax: Axes, stability: Stability, components: list[int]) -> None:
+def _plot_curve(ax: Axes, stability: Stability, components: range) -> None:
     """Draw the index of some components, and how many are stable, against the data length."""
     minutes = stability.lengths / 60
     for component in components:
@@ -129,28 +104,4 @@ def _plot_curve(ax: Axes, stability: Stability, components: list[int]) -> None:
         title=f"{stability.stable.sum()} of {len(stability.index)} are stable",
     )
     ax.legend(frameon=False, loc="center right", fontsize="small")
-    ax.spines[["top", "right"]].set_visible(False)
-
-
-def _plot_calibration(ax: Axes, threshold: float) -> None:
-    """Draw the share of simulated components with the topography of a true source, by index."""
-    bins = calibration()["test"]["curve"]
-    ax.plot([0, 1], [0, 1], color="0.75", linewidth=0.8, zorder=0)
-    ax.plot([one["index"] for one in bins], [one["true"] for one in bins], "s--", color="C1")
-    for one in bins:
-        ax.annotate(
-            f"{one['n']}",
-            (one["index"], one["true"]),
-            xytext=(3, -9),
-            textcoords="offset points",
-            fontsize="x-small",
-        )
-    ax.axvline(threshold, **_THRESHOLD)
-    ax.set(
-        xlabel="Index",
-        ylabel="Share with a true map",
-        title="Calibration in simulations (number of components)",
-        xlim=(0, 1.02),
-        ylim=(-0.02, 1.02),
-    )
     ax.spines[["top", "right"]].set_visible(False)

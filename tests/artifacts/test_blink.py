@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import kurtosis
 
 from benchmarks.blinks import blink_component
+from benchmarks.controls import with_controls
 from benchmarks.laboratories import with_bad_channels, with_clinical_names, with_low_rank
 from mne_otica import ICA, datasets
 from mne_otica.artifacts import ArtifactScores, blink_times, find_bads_blink, find_blink_events
@@ -83,7 +84,9 @@ def test_nothing_is_picked_where_nobody_blinks(still):
 
 @pytest.mark.parametrize("seed", [5, 6, 7])
 def test_sleep_is_left_alone(seed):
-    sim = simulate_raw(8, 90, 128.0, n_blinks=0, saccades=False, sleep=True, random_state=seed)
+    quiet = dict(n_blinks=0, saccades=False)
+    extra = with_controls(sleep=True)
+    sim = simulate_raw(8, 90, 128.0, extra=extra, random_state=seed, **quiet)
     ica = fit(sim.raw)
     indices, scores = find_bads_blink(ica, sim.raw)
     assert indices == []

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import mne_otica
+from benchmarks.controls import with_controls
 from benchmarks.truth import LOCKED, locked, read_real
 from mne_otica import ICA, annotate_artifacts, find_artifact_events, find_bads_artifacts
 from mne_otica.artifacts import component_rows, search
@@ -55,7 +56,9 @@ def test_each_kind_is_found_in_the_component_that_holds_it(troubled, judged, kin
 
 
 def test_nothing_is_taken_from_a_recording_without_artifacts():
-    extra = {"alpha": 30e-6, "mu": 20e-6, "frontal delta": 40e-6, "photic driving": 15e-6}
+    extra = with_controls(
+        {"alpha": 30e-6, "mu": 20e-6, "frontal delta": 40e-6, "photic driving": 15e-6}
+    )
     sim = simulate_raw(19, 60, 128.0, n_blinks=0, extra=extra, random_state=72, **NO_OLD_ONES)
     found, scores = find_bads_artifacts(fit(sim.raw), sim.raw)
     assert not any(found.values()), scores

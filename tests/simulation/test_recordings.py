@@ -1,9 +1,10 @@
+import mne
 import numpy as np
 import pytest
 
+from benchmarks.controls import CONTROLS, with_controls
 from mne_otica.simulation import simulate_raw
 from mne_otica.simulation.artifact_courses import ARTIFACTS
-from mne_otica.simulation.controls import CONTROLS
 
 QUIET = dict(saccades=False, muscle=False, heartbeat=False, line_freq=None, n_blinks=0)
 
@@ -76,7 +77,7 @@ def test_clean_holds_brain_and_noise_only():
         (dict(pops=3), "pop"),
         (dict(line_freq=60.0), "line"),
         (dict(noisy_channels=2), "noisy"),
-        (dict(sleep=True), "sleep"),
+        (dict(extra=with_controls(sleep=True)), "sleep"),
         (dict(movements=2), "movement"),
     ],
 )
@@ -91,7 +92,7 @@ def test_each_artefact_has_its_switch(switch, kind):
 @pytest.mark.parametrize("name", [*ARTIFACTS, *CONTROLS])
 def test_extra_sources_have_the_height_asked_for_and_leave_the_rest_alone(name):
     plain = simulate_raw(12, 12, 128.0, random_state=5, **QUIET)
-    sim = simulate_raw(12, 12, 128.0, random_state=5, extra={name: 50e-6}, **QUIET)
+    sim = simulate_raw(12, 12, 128.0, random_state=5, extra=with_controls({name: 50e-6}), **QUIET)
     assert name in sim.source_names
     np.testing.assert_allclose(sim.clean.get_data(), plain.raw.get_data(), atol=1e-15)
     added = sim.raw.get_data() - sim.clean.get_data()
@@ -124,6 +125,25 @@ def test_the_heart_beats_where_its_events_are():
     assert np.std(np.diff(beats)) > 0  # not a clock
 
 
+def test_blinks_and_evoked_responses_are_where_they_were_asked_for():
+    onsets, blinks = np.array([2.0, 6.0, 10.0]), [2.3, 10.4]
+    evoked = {"target": (onsets, 8e-6), "standard": (onsets + 2, [2e-6, 4e-6, 0.0])}
+    sim = simulate_raw(19, 15, blink_times=blinks, evoked=evoked, random_state=3)
+    np.testing.assert_array_equal(sim.blink_events[:, 0], np.round(np.array(blinks) * 250))
+    response = sim.map_of("evoked")[:, 0]
+    assert sim.raw.ch_names[np.argmax(np.abs(response))] == "Pz"
+    assert np.abs(response).max() == pytest.approx(1)
+    course = sim.signals[sim.source_names.index("evoked")]
+    peaks = np.round((np.r_[onsets, onsets + 2] + 0.35) * 250).astype(int)
+    np.testing.assert_allclose(course[peaks], [8e-6] * 3 + [2e-6, 4e-6, 0.0], atol=1e-8)
+    events, event_id = mne.events_from_annotations(sim.without("blink"), verbose="error")
+    assert set(event_id) == {"target", "standard"}
+    np.testing.assert_array_equal(events[:, 0], np.sort(np.r_[onsets, onsets + 2]) * 250)
+    np.testing.assert_allclose(
+        sim.without("blink").get_data(), sim.without_blinks.get_data(), atol=1e-12
+    )
+
+
 @pytest.mark.parametrize("channels", [128, 256])
 def test_dense_caps_have_distinct_places(channels):
     sim = simulate_raw(channels, 2, 64.0, n_blinks=0)
@@ -136,7 +156,9 @@ def test_dense_caps_have_distinct_places(channels):
     [
         (dict(channels=257), "between 4 and 256"),
         (dict(extra={"sneeze": 1e-6}), "sneeze"),
-        (dict(extra={"alpha": -1e-6}), "at least 0"),
+        (dict(extra={"pulse": -1e-6}), "at least 0"),
+        (dict(blink_times=[1.0, 7.0]), "blink_times must be seconds from 0 to 5"),
+        (dict(evoked={"odd": ([-1.0], 1e-6)}), "evoked.*1 outside"),
     ],
 )
 def test_impossible_extras_are_refused(options, match):

@@ -73,8 +73,8 @@ def test_all_components_at_a_glance(cleaned):
 
 def test_reduction_is_a_map_or_bars(cleaned, named, nowhere):
     for result in (cleaned, named):
-        assert viz.plot_reduction(result, show=False).axes[0].images
-    bars = viz.plot_reduction(nowhere, show=False).axes[0].patches
+        assert viz.plot_benefit_and_harm(result, show=False).axes[0].images
+    bars = viz.plot_benefit_and_harm(nowhere, show=False).axes[0].patches
     assert_allclose(
         [bar.get_height() for bar in bars], 100 * nowhere.kinds["blink"].benefit.per_channel
     )
@@ -82,14 +82,14 @@ def test_reduction_is_a_map_or_bars(cleaned, named, nowhere):
 
 def test_maps_from_names_say_so(cleaned, named):
     for result, told in ((cleaned, False), (named, True)):
-        ax = viz.plot_harm(result, show=False).axes[0]
+        ax = viz.plot_benefit_and_harm(result, show=False).axes[1]
         assert ("at standard positions" in [text.get_text() for text in ax.texts]) == told
         assert ("at standard positions" in "".join(result.report().html)) == told
 
 
 def test_no_electrode_lies_outside_the_head(named):
     """Those of the forehead are below the equator of the sphere through all of them."""
-    ax = viz.plot_harm(named, show=False).axes[0]
+    ax = viz.plot_benefit_and_harm(named, show=False).axes[1]
     dots = [np.array(artist.get_offsets()) for artist in ax.collections]
     (dots,) = (places for places in dots if len(places) == 16)
     assert np.hypot(*dots.T).max() <= 1 + 1e-9
@@ -180,13 +180,11 @@ def test_numbers_of_tables_and_figures_are_one(cleaned):
     ):
         assert f">{number}</td>" in text
     summary = dict(cleaned.summary())
-    reduction, harm = (
-        draw(cleaned, show=False).axes[0].get_title()
-        for draw in (viz.plot_reduction, viz.plot_harm)
-    )
+    figure = viz.plot_benefit_and_harm(cleaned, show=False)
+    reduction, harm = (ax.get_title() for ax in figure.axes[:2])
     overall = reduction.split("\n")[1].split()[0]
     assert summary["Reduction of the RMS at blinks, all channels"].startswith(overall)
-    assert summary["Taken out away from blinks"].startswith(harm.split("\n")[1])
+    assert summary["Removed away from blinks"].startswith(harm.split("\n")[1])
 
 
 def test_notebook_shows_the_head_of_the_report(cleaned, untouched):
@@ -223,8 +221,8 @@ def test_saved_files_open_in_mne(result, request, tmp_path):
     raw = mne.io.read_raw_fif(paths["raw"])
     assert_allclose(raw.get_data(), result.raw.get_data(), rtol=1e-5, atol=1e-10)
     assert mne.preprocessing.read_ica(paths["ica"]).exclude == result.ica.exclude
-    assert json.loads(paths["sidecar"].read_text()) == result.to_dict()
-    assert result.verdict[1:] in paths["report"].read_text()
+    assert json.loads(paths["sidecar"].read_text(encoding="utf-8")) == result.to_dict()
+    assert result.verdict[1:] in paths["report"].read_text(encoding="utf-8")
     with pytest.raises(FileExistsError, match="overwrite=True"):
         result.save(tmp_path / "new")
     assert result.save(tmp_path / "new", overwrite=True) == paths

@@ -1,22 +1,45 @@
-"""Signals that must not be taken for an artifact that ICA can remove.
+"""Simulated signals that must not be taken for an artifact that ICA can remove.
 
-Each function returns sources with a typical height of one.
+Each function returns sources with a typical height of one. ``with_controls`` adds them to a
+simulated recording by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mne_otica.simulation.artifact_courses import Source
-from mne_otica.simulation.sources import Contribution, Head, coloured, envelope, rhythm
+from mne_otica.simulation.sources import Contribution, Head, coloured, envelope
+
+SLEEP = 90e-6  # V, the height of K-complexes
 
 
-def sleep(
-    head: Head, n_times: int, sfreq: float, rng: np.random.Generator, amplitude: float = 90e-6
-) -> Contribution:
+def with_controls(
+    extra: Mapping[str, float] | None = None, sleep: bool = False
+) -> dict[str, float | tuple[Source, float]]:
+    """Return sources for the parameter ``extra`` of simulate_raw, with controls by their names.
+
+    ``sleep`` adds slow waves, K-complexes and spindles.
+    """
+    extra = {"sleep": SLEEP, **(extra or {})} if sleep else dict(extra or {})
+    return {
+        name: (CONTROLS[name], height) if name in CONTROLS else height
+        for name, height in extra.items()
+    }
+
+
+def rhythm(
+    freq: float, n_times: int, sfreq: float, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return an oscillation with a random walk of the phase, so that it is about 1 Hz wide."""
+    phase = np.cumsum(rng.standard_normal(n_times)) * np.sqrt(2 * np.pi / sfreq)
+    return np.cos(2 * np.pi * freq * np.arange(n_times) / sfreq + phase)
+
+
+def _sleep(head: Head, n_times: int, sfreq: float, rng: np.random.Generator) -> Contribution:
     """Return K-complexes over the frontal midline, slow waves around them, and spindles."""
     directions = [[0.0, 0.5, 0.85], [-0.35, 0.45, 0.8], [0.35, 0.45, 0.8], [0, 0.1, 1]]
     maps = head.radial(directions, 0.7)
@@ -33,26 +56,6 @@ def sleep(
     for at in rng.uniform(1, times[-1] - 1, rng.poisson(times[-1] / 12)):
         swell = 0.4 * np.exp(-0.5 * ((times - at) / 0.3) ** 2 + 0.3 * rng.standard_normal())
         signal[3] += swell * np.cos(2 * np.pi * rng.uniform(11.5, 14.5) * times)
-    return Contribution(maps, amplitude * signal)
-
-
-def movements(
-    head: Head,
-    n_movements: int,
-    n_times: int,
-    sfreq: float,
-    rng: np.random.Generator,
-    amplitude: float = 200e-6,
-) -> Contribution:
-    """Return movements: slow, large, each one different."""
-    maps = rng.standard_normal((head.n_channels, n_movements))
-    maps = (maps + maps.mean(axis=0)) / np.abs(maps).max(axis=0)
-    signal = np.zeros((n_movements, n_times))
-    for row in signal:
-        length = min(n_times, int(sfreq * rng.uniform(0.5, 3.0)))
-        start = rng.integers(n_times - length + 1)
-        shape = coloured(1, length, sfreq, np.array([2.0]), rng)[0]
-        row[start : start + length] = amplitude * shape * np.hanning(length)
     return Contribution(maps, signal)
 
 
@@ -174,6 +177,7 @@ def _sweat(head: Head, n_times: int, sfreq: float, rng: np.random.Generator) -> 
 
 
 CONTROLS: dict[str, Source] = {
+    "sleep": _sleep,
     "alpha": _alpha,
     "mu": _mu,
     "frontal delta": _frontal_delta,

@@ -1,0 +1,320 @@
+"""Cleaning beside the tools that people would use instead, where the truth is known to the sample.
+
+``python -m benchmarks.rivals FOLDER``, where FOLDER holds the recordings that are not shipped.
+Every tool runs with its documented defaults; one that is not installed is skipped, and the table
+says so. The cells are real artifacts put into real EEG, the same EEG with nothing put in,
+simulated mixtures of all kinds, few channels, and channels without positions. Nothing in the
+package was chosen on the blinks and mixtures used here; the other artifacts are pairs of
+`benchmarks.put_in`, on which the finder was trained. GEDAI may be used for research that is not
+commercial: it is in no extra of this package, and not in its tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
+from pathlib import Path
+
+import mne
+import numpy as np
+from mne.preprocessing import ICA
+from numpy.typing import NDArray
+
+import mne_otica
+from benchmarks.isolated import watched
+from benchmarks.put_in import pairs
+from benchmarks.removal_cases import Case, host_recording
+from benchmarks.removal_cases import real as with_blinks
+from benchmarks.results import show
+from mne_otica.simulation import simulate_raw
+
+Raw = mne.io.BaseRaw
+Clean = Callable[[Raw], Raw]
+BAND = (1.0, 40.0)  # Hz in which errors are measured
+AT = {"blink": (-0.3, 0.5), "eye movement": (-0.2, 0.4), "heartbeat": (-0.1, 0.3)}  # s, of an event
+AWAY = {"blink": 1.5, "eye movement": 0.6, "heartbeat": 0.35}  # s from any event
+EYES = ["eye blink", "heart beat", "muscle artifact"]  # labels of ICLabel that are taken out
+LIKELY = 0.8  # probability from which mne-bids-pipeline takes a component out
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Recordings with the same recordings without artifacts, and where the artifacts are."""
+
+    name: str
+    raw: Raw
+    truth: Raw
+    at: NDArray[np.bool_]
+    away: NDArray[np.bool_]
+
+
+# -- the tools ------------------------------------------------------------------------------
+
+
+def nothing(raw: Raw) -> Raw:
+    return raw
+
+
+def ours(raw: Raw) -> Raw:
+    return mne_otica.clean_raw(raw).raw
+
+
+def ours_all(raw: Raw) -> Raw:
+    return mne_otica.clean_raw(raw, artifacts=["blink", "eye movement", "heartbeat", "muscle"]).raw
+
+
+def picard_iclabel(raw: Raw) -> Raw:
+    """Take out whole components that ICLabel is sure of; the fit is what ICLabel asks for."""
+    from mne_icalabel import label_components
+
+    referenced = raw.copy().set_eeg_reference()
+    top = min(100.0, 0.45 * raw.info["sfreq"])
+    filtered = referenced.copy().filter(1.0, top)
+    n_components = min(len(raw.ch_names) - 1, 25)
+    ica = ICA(n_components, method="picard", fit_params=dict(ortho=False, extended=True))
+    ica.random_state = 0
+    ica.fit(filtered)
+    found = label_components(filtered, ica, method="iclabel")
+    pairs = zip(found["labels"], found["y_pred_proba"], strict=True)
+    ica.exclude = [k for k, (name, p) in enumerate(pairs) if name in EYES and p >= LIKELY]
+    return ica.apply(referenced)
+
+
+def gedai(raw: Raw) -> Raw:
+    from gedai import Gedai
+
+    referenced = raw.copy().set_eeg_reference()
+    model = Gedai()
+    model.fit_raw(referenced, verbose="error")
+    return model.transform_raw(referenced, verbose="error")
+
+
+def asr(raw: Raw) -> Raw:
+    from asrpy import ASR
+
+    filtered = raw.copy().filter(BAND[0], None)
+    model = ASR(sfreq=raw.info["sfreq"], cutoff=20)
+    model.fit(filtered)
+    return model.transform(filtered)
+
+
+def asr_denoise(raw: Raw) -> Raw:
+    from mne_denoise.asr import ASR
+
+    filtered = raw.copy().filter(BAND[0], None)
+    return ASR(sfreq=raw.info["sfreq"]).fit_transform(filtered)
+
+
+def armbr(raw: Raw) -> Raw:
+    """Regress blinks on the frontal channels, which the user has to name."""
+    from ARMBR import ARMBR
+
+    frontal = [name for name in raw.ch_names if name.lower() in ("fp1", "fp2", "fpz", "af7", "af8")]
+    if not frontal:
+        raise ValueError("needs frontal channels")
+    filtered = raw.copy().filter(*BAND)
+    ARMBR(ch_name=frontal).fit(filtered).apply(filtered)
+    return filtered
+
+
+TOOLS: dict[str, tuple[Clean, str | None]] = {
+    "nothing": (nothing, None),
+    "mne-otica": (ours, "mne-otica"),
+    "mne-otica, four kinds": (ours_all, "mne-otica"),
+    "Picard + ICLabel": (picard_iclabel, "mne-icalabel"),
+    "GEDAI": (gedai, "gedai"),
+    "ASR 20 (asrpy)": (asr, "asrpy"),
+    "ASR (mne-denoise)": (asr_denoise, "mne-denoise"),
+    "ARMBR": (armbr, "ARMBR"),
+}
+
+
+def installed() -> dict[str, str]:
+    """Return the version of each tool, empty if it is not installed."""
+    found = {}
+    for name, (_, package) in TOOLS.items():
+        try:
+            found[name] = "-" if package is None else version(package)
+        except PackageNotFoundError:
+            found[name] = ""
+    return found
+
+
+# -- the cells ------------------------------------------------------------------------------
+
+
+def near(events: NDArray, before: float, after: float, raw: Raw) -> NDArray[np.bool_]:
+    """Return which samples are near events, given as samples from the first."""
+    inside = np.zeros(raw.n_times, bool)
+    for sample in np.asarray(events, int):
+        start, stop = (int(sample + limit * raw.info["sfreq"]) for limit in (before, after))
+        inside[max(0, start) : max(0, stop)] = True
+    return inside
+
+
+def cell(name: str, kind: str, raw: Raw, truth: Raw, events: NDArray) -> Cell:
+    """Return a cell whose artifacts are events."""
+    at = near(events, *AT[kind], raw)
+    away = ~near(events, -AWAY[kind], AWAY[kind], raw)
+    return Cell(name, raw, truth, at, away)
+
+
+def blinks(folder: Path) -> Iterator[Cell]:
+    """Real blinks in real EEG, from seeds on which nothing was chosen."""
+    for host, donor, seed in (
+        ("EEGLAB", "muse4", 60),
+        ("EEGLAB", "eegmmidb_S001R01", 61),
+        ("eegmmidb_S018R02", "muse4", 62),
+        ("eegmmidb_S018R02", "openbci8", 63),
+        ("microstates_ec", "openbci8", 64),
+        ("microstates_ec", "eegmmidb_S001R01", 65),
+    ):
+        case = on_the_scalp(with_blinks(folder, host, donor, seed))
+        yield cell(f"blinks of {donor} in {host}", "blink", case.raw, case.truth, case.events[:, 0])
+
+
+def on_the_scalp(case: Case) -> Case:
+    """Return a case without the EOG channels of the EEGLAB recording."""
+    names = [name for name in case.raw.ch_names if "EOG" not in name]
+    raw, truth = (inst.copy().pick(names) for inst in (case.raw, case.truth))
+    return Case(case.name, raw, truth, case.events)
+
+
+def few_channels(folder: Path) -> Iterator[Cell]:
+    """Eight of the channels; and all of them without positions and names."""
+    case = with_blinks(folder, "microstates_ec", "muse4", 66)
+    names = [
+        n for n in ("Fp1", "Fp2", "F3", "F4", "C3", "C4", "O1", "O2") if n in case.raw.ch_names
+    ]
+    raw, truth = (inst.copy().pick(names) for inst in (case.raw, case.truth))
+    yield cell(f"blinks, {len(names)} channels", "blink", raw, truth, case.events[:, 0])
+    info = mne.create_info(len(case.raw.ch_names), case.raw.info["sfreq"], "eeg")
+    raw, truth = (mne.io.RawArray(inst.get_data(), info.copy()) for inst in (case.raw, case.truth))
+    yield cell("blinks, no names, no positions", "blink", raw, truth, case.events[:, 0])
+
+
+def untouched(folder: Path) -> Iterator[Cell]:
+    """Real EEG into which nothing was put: all that changes is lost."""
+    for host in ("EEGLAB", "eegmmidb_S018R02", "microstates_ec"):
+        raw = host_recording(folder, host)
+        raw.pick([name for name in raw.ch_names if "EOG" not in name])
+        everywhere = np.ones(raw.n_times, bool)
+        yield Cell(f"nothing put in, {host}", raw, raw, ~everywhere, everywhere)
+
+
+def others() -> Iterator[Cell]:
+    """Real eye movements, hearts and muscle in real EEG: every eleventh pair."""
+    for kind in ("eye movement", "heartbeat", "muscle"):
+        for pair in islice(pairs(kind), 5, 30, 11):
+            if kind == "muscle":
+                size = np.abs(pair.part).max(axis=0)
+                width = int(0.2 * pair.raw.info["sfreq"])
+                at = np.convolve(size > 0.2 * size.max(), np.ones(width), "same") > 0.5
+                one = Cell(kind, pair.raw, pair.truth, at, ~at)
+            else:
+                one = cell(kind, kind, pair.raw, pair.truth, pair.events)
+            yield replace(one, name=f"{kind} of {pair.donor} in {pair.host}")
+
+
+def mixtures() -> Iterator[Cell]:
+    """Simulated recordings with all kinds of artifacts at once."""
+    for seed in (9100, 9101):
+        sim = simulate_raw(channels=32, duration=120.0, n_blinks=25, random_state=seed)
+        events = np.concatenate([sim.blink_events[:, 0]])
+        yield cell(f"simulated, all kinds, {seed}", "blink", sim.raw, sim.clean, events)
+
+
+def cells(folder: Path) -> Iterator[Cell]:
+    """Yield all cells."""
+    yield from blinks(folder)
+    yield from others()
+    yield from few_channels(folder)
+    yield from untouched(folder)
+    yield from mixtures()
+
+
+# -- errors ---------------------------------------------------------------------------------
+
+
+def compared(raw: Raw, like: Raw) -> NDArray[np.float64]:
+    """Return the channels in the band, to their average: some of the tools change the reference."""
+    data = raw.get_data(like.ch_names)
+    data = data - data.mean(axis=0)
+    high = min(BAND[1], 0.45 * like.info["sfreq"])
+    return mne.filter.filter_data(data, like.info["sfreq"], BAND[0], high)
+
+
+def share(wrong: NDArray, truth: NDArray, where: NDArray[np.bool_]) -> float:
+    """Return the RMS of the error over that of the truth at some samples; NaN without any."""
+    if not where.any():
+        return np.nan
+    return float(np.sqrt(np.mean(wrong[:, where] ** 2) / np.mean(truth[:, where] ** 2)))
+
+
+def tried(clean: Clean, one: Cell) -> tuple[float, float, float, float] | str:
+    """Return the errors at artifacts and away, processor seconds and MiB, or why there is none."""
+    truth = compared(one.truth, one.raw)
+    try:
+        cleaned, seconds, held = watched(clean, one.raw.copy())
+    except Exception as reason:  # a tool may refuse a recording: that is its result
+        return f"{type(reason).__name__}"
+    if cleaned.get_data().shape[1] != one.raw.n_times:
+        return "other length"
+    wrong = compared(cleaned, one.raw) - truth
+    return share(wrong, truth, one.at), share(wrong, truth, one.away), seconds, held / 2**20
+
+
+def table(folder: Path) -> Iterator[str]:
+    """Yield a row for each cell, with the errors at artifacts / away of each tool."""
+    known = installed()
+    tools = {name: clean for name, (clean, _) in TOOLS.items() if known[name]}
+    absent = [name for name in TOOLS if not known[name]]
+    yield "Error at artifacts / away from them, relative to the signal without artifacts."
+    yield ""
+    yield "| cell | " + " | ".join(tools) + " |"
+    yield "|---" * (len(tools) + 1) + "|"
+    spent: dict[str, list[tuple[float, float]]] = {name: [] for name in tools}
+    for one in cells(folder):
+        row = []
+        for name, clean in tools.items():
+            figures = tried(clean, one)
+            if isinstance(figures, str):
+                row.append(figures)
+                continue
+            at, away, *used = figures
+            spent[name].append(used)
+            row.append(f"{away:.3f}" if np.isnan(at) else f"{at:.3f} / {away:.3f}")
+        yield f"| {one.name} | " + " | ".join(row) + " |"
+    for k, what in enumerate(("seconds of processor time", "MiB at the peak, added")):
+        middle = [
+            f"{np.median([x[k] for x in some]):.1f}" if some else "" for some in spent.values()
+        ]
+        yield f"| {what}, median | " + " | ".join(middle) + " |"
+    yield ""
+    yield "Versions: " + ", ".join(f"{n} {v}" for n, v in known.items() if v not in ("", "-")) + "."
+    if absent:
+        yield f"Not installed, skipped: {', '.join(absent)}."
+    yield ""
+
+
+def main() -> None:
+    """Run the comparison."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--write", action="store_true", help="keep the results")
+    args = parser.parse_args()
+    mne.set_log_level("error")
+    warnings.filterwarnings("ignore")
+    show(
+        "Cleaning beside other tools: `python -m benchmarks.rivals FOLDER`",
+        table(args.folder),
+        args.write,
+    )
+
+
+if __name__ == "__main__":
+    main()
