@@ -186,11 +186,18 @@ def _prepared(
         for start, stop in parts[parts[:, 1] > parts[:, 0]]:
             x = row[start:stop].copy()
             bridge(x[np.newaxis], bad[start:stop])
-            x -= np.median(x)
+            _straighten(x)
             wide[k, start:stop] = x
             slow[k, start:stop] = filtered(x, rate, None, min(15.0, 0.45 * rate))
             band[k, start:stop] = filtered(x, rate, BAND[0], min(BAND[1], 0.45 * rate))
     return Prepared(band, slow, wide, ~bad, rate, step)
+
+
+def _straighten(x: NDArray[np.float64]) -> None:
+    """Subtract offset and linear drift in place; a drift by 250 µV a second hides a blink's end."""
+    t = np.arange(x.size) - (x.size - 1) / 2
+    x -= t * (t @ x / max(t @ t, 1.0))
+    x -= np.median(x)
 
 
 def filtered(
