@@ -29,7 +29,7 @@ from mne_otica import datasets, find_bads_blink, find_blink_events, remove_artif
 from mne_otica.cleaning.clean import fit_ica
 from mne_otica.ica import ICA
 from mne_otica.removal.remove import estimate, sham_part, subtract
-from mne_otica.signals.recording import filtered_copy
+from mne_otica.signals.reading import filtered_copy
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.simulation import simulate_raw
 

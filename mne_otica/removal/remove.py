@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from mne_otica.artifacts import check_kinds, kinds
 from mne_otica.removal.by_kind import kind_part
 from mne_otica.removal.estimate import Estimate
+from mne_otica.removal.from_file import RawCleanedOnRead
 from mne_otica.removal.layout import Layout
 from mne_otica.signals.low_rate import check_ica
 from mne_otica.signals.recording import quiet
@@ -287,6 +288,21 @@ def subtract(
             for begin in range(first, last, _PIECE):
                 span = slice(begin, min(begin + _PIECE, last))
                 data[picks, span] -= maps @ own[:, span]
+
+
+def without(raw: BaseRaw, ica: ICA, courses: NDArray[np.float64]) -> BaseRaw:
+    """Return a copy without these time courses of the components in ``ica.exclude``.
+
+    A recording that is not loaded is not loaded here, either.
+    """
+    if not raw.preload and courses.any():
+        maps = np.zeros((len(raw.ch_names), len(ica.exclude)))
+        picks = [raw.ch_names.index(name) for name in ica.ch_names]
+        maps[picks] = maps_in_volts(ica)[:, ica.exclude]
+        return RawCleanedOnRead(raw, maps, courses)
+    cleaned = raw.copy()
+    subtract(cleaned, ica, ica.exclude, courses)
+    return cleaned
 
 
 def _check_exclude(ica: ICA, exclude: Sequence[int] | None) -> list[int]:
