@@ -26,12 +26,14 @@ import numpy as np
 import mne_otica
 from benchmarks.isolated import watched
 from benchmarks.results import PAGE, show
-from benchmarks.stability import FEATURES, RESULTS, TRUE_MAP, add_rows, read_rows, refitted, truth
+from benchmarks.stability import RESULTS, TRUE_MAP, add_rows, read_rows, refitted, truth
 from mne_otica.simulation import simulate_raw
-from mne_otica.trust.calibration import calibrated, calibration, features, index_of
+from mne_otica.trust.stability import STABLE
 
 TABLE = RESULTS / "stability-real.csv"
-FIELDS = "recording method n_fits n_samples n_components n_converged seconds number blink".split()
+FIELDS = (
+    "recording method n_fits n_samples n_components n_converged seconds number blink index".split()
+)
 METHODS = {
     "otica": {},
     "picard": {"fit_params": {"ortho": False, "extended": True}},
@@ -84,15 +86,12 @@ def components(path: Path, method: str, n_fits: int) -> list[dict]:
     size = min(int(np.sqrt(raw.n_times / SAMPLES_PER_SQUARED)), len(raw.ch_names) - 1)
     started = time.process_time()
     ica = mne_otica.ICA(size, method=method, random_state=0, **METHODS[method]).fit(raw)
-    found, longer, n_converged = refitted(ica, raw, n_fits)
+    index, n_converged = refitted(ica, raw, n_fits)
     seconds = round(time.process_time() - started, 1)
     blinks, _ = mne_otica.find_bads_blink(ica, raw)
-    values = features(found.correlations, found.map_correlations, longer)
     facts = (path.name.split("_raw")[0], method, n_fits, raw.n_times, size, n_converged, seconds)
     return [
-        dict(zip(FIELDS, (*facts, k, int(k in blinks)), strict=True))
-        | {name: round(values[name][k], 4) for name in FEATURES}
-        for k in range(size)
+        dict(zip(FIELDS, (*facts, k, int(k in blinks), index[k]), strict=True)) for k in range(size)
     ]
 
 
@@ -121,9 +120,8 @@ def recordings(args: argparse.Namespace) -> Iterator[str]:
 def _cell(rows: list[dict]) -> str:
     if not rows:
         return "not run"
-    values = {name: np.array([float(row[name]) for row in rows]) for name in FEATURES}
-    index = calibrated(values, calibration())
-    text = f"{np.sum(index >= calibration()['threshold'])}"
+    index = np.array([float(row["index"]) for row in rows])
+    text = f"{np.sum(index >= STABLE)}"
     blinks = [f"{one:.2f}" for one, row in zip(index, rows, strict=True) if row["blink"] == "1"]
     if blinks:
         text += f" (blink {', '.join(blinks)})"
@@ -162,8 +160,8 @@ def _counts(seed: int, n_fits: int) -> list[tuple[int, int, int, int]]:
     for rule in RULES:
         size = min(int(np.sqrt(raw.n_times / rule)), len(raw.ch_names))
         ica = mne_otica.ICA(size).fit(raw)
-        stable = index_of(*refitted(ica, raw, n_fits)[:2]) >= calibration()["threshold"]
-        true = truth(ica, sim)[0] > TRUE_MAP
+        stable = refitted(ica, raw, n_fits)[0] >= STABLE
+        true = truth(ica, sim) > TRUE_MAP
         rows.append((size, stable.sum(), true.sum(), np.sum(stable & true)))
     return rows
 

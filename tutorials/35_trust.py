@@ -39,12 +39,10 @@ print(trust.summary)
 # %%
 # The figure
 # ----------
-# At the top is the index of each component: the share of similar components in simulated
-# recordings that had the topography of a true source. Components above the dotted line are called
-# stable. In the middle are the topographies of the first components, averaged over the refits, and
-# their standard deviation. At the bottom left is the learning curve: how many components would
-# be stable with less data. At the bottom right is the calibration of the index on simulated
-# recordings.
+# At the top is the index of each component: the share of the refits in which it came back.
+# Components above the dotted line are called stable. In the middle are the topographies of the
+# first components, averaged over the refits, and their standard deviation. At the bottom is the
+# learning curve: how many components would be stable with less data.
 
 trust.plot(show=False)
 plt.show()
@@ -83,12 +81,8 @@ for k in np.argsort(trust.index)[::-1]:
 #   other minutes of the same recording: no source localisation, no clustering across subjects.
 # - **Be careful before you remove one.** An unstable component that looks like a blink holds
 #   blinks and something else. Check the harm of its removal: :ref:`tut-judging`.
-# - **Record longer, or fit fewer components**, if the summary says that it would help.
-#   Fewer components are not better in themselves: the principal components that are left out are
-#   not unmixed at all. Compare the numbers of stable ones.
-
-n_fewer, n_stable = trust.fewer
-print(f"{trust.stable.sum()} of {len(trust.index)} components are stable, {n_stable} of {n_fewer}")
+# - **Record longer**, if the summary says that it would help. Fewer components are not better in
+#   themselves: the principal components that are left out are not unmixed at all.
 
 # %%
 # ``trust.to_dict()`` returns the numbers for a file, and `mne_otica.export_ica_eeglab` exports the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -165,29 +165,11 @@ def clean_raw(
     if isinstance(raw, mne.BaseEpochs):
         raise TypeError("raw must be an instance of Raw, got Epochs; use clean_epochs(epochs).")
     _validate_type(raw, mne.io.BaseRaw, "raw", "Raw")
-    artifacts = check_artifacts(artifacts)
-    _check_option("removal", removal, REMOVALS)
     _validate_flag(reject_by_annotation, "reject_by_annotation")
     _validate_flag(stability, "stability")
-    _validate_type(max_components, "int-like", "max_components")
-    _validate_number(max_components, "max_components", at_least=1)
-    cleaned = raw.copy().load_data(verbose="error")  # the only time that a file is read
-    filtered = filtered_copy(cleaned, l_freq, h_freq)
-    ica = fit_ica(filtered, n_components, random_state, reject_by_annotation)
-    found = find(
-        cleaned,
-        ica,
-        artifacts,
-        max_components,
-        reject_by_annotation,
-        removal=removal,
-        band=(l_freq, h_freq),
-        filtered=filtered,
-    )
-    settings = settings_of(
-        ica,
+    work = estimated(
         raw,
-        artifacts=list(artifacts),
+        artifacts=artifacts,
         removal=removal,
         n_components=n_components,
         l_freq=l_freq,
@@ -196,12 +178,57 @@ def clean_raw(
         max_components=max_components,
         reject_by_annotation=reject_by_annotation,
     )
-    taken = Taken(np.zeros((0, raw.n_times))) if found.taken is None else found.taken
-    subtract(cleaned, ica, ica.exclude, taken.courses)
-    result = conclude(cleaned, filtered, ica, found, taken, settings)
+    subtract(work.raw, work.ica, work.ica.exclude, work.taken.courses)
+    result = conclude(work.raw, work.filtered, work.ica, work.found, work.taken, work.settings)
     if not stability:
         return result
-    return replace(result, stability=find_stability(ica, filtered, random_state=random_state))
+    trusted = find_stability(work.ica, work.filtered, random_state=random_state)
+    return replace(result, stability=trusted)
+
+
+@dataclass(frozen=True)
+class Work:
+    """A copy of a recording, and what is to be removed from it."""
+
+    raw: BaseRaw
+    filtered: BaseRaw
+    ica: ICA
+    found: Found
+    taken: Taken
+    settings: dict[str, Any]
+
+
+def check_options(
+    artifacts: str | Sequence[str], removal: str, max_components: int
+) -> tuple[str, ...]:
+    """Return the kinds to remove; raise if any of the parameters is wrong."""
+    artifacts = check_artifacts(artifacts)
+    _check_option("removal", removal, REMOVALS)
+    _validate_type(max_components, "int-like", "max_components")
+    _validate_number(max_components, "max_components", at_least=1)
+    return artifacts
+
+
+def estimated(raw: BaseRaw, **options: Any) -> Work:
+    """Fit, find, and estimate what is to be removed; nothing is removed yet."""
+    artifacts = check_options(*(options[k] for k in ("artifacts", "removal", "max_components")))
+    band, reject = (options["l_freq"], options["h_freq"]), options["reject_by_annotation"]
+    cleaned = raw.copy().load_data(verbose="error")  # the only time that a file is read
+    filtered = filtered_copy(cleaned, *band)
+    ica = fit_ica(filtered, options["n_components"], options["random_state"], reject)
+    found = find(
+        cleaned,
+        ica,
+        artifacts,
+        options["max_components"],
+        reject,
+        removal=options["removal"],
+        band=band,
+        filtered=filtered,
+    )
+    taken = Taken(np.zeros((0, raw.n_times))) if found.taken is None else found.taken
+    settings = settings_of(ica, raw, **options | {"artifacts": list(artifacts)})
+    return Work(cleaned, filtered, ica, found, taken, settings)
 
 
 def settings_of(ica: ICA, raw: BaseRaw, **parameters: Any) -> dict[str, Any]:

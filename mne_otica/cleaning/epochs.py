@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import mne
 import numpy as np
-from mne.utils import verbose
+from mne.utils import logger, verbose
 from numpy.typing import NDArray
 from scipy.signal import detrend
 
 from mne_otica.artifacts import search
-from mne_otica.cleaning.clean import clean_raw, conclude, fit_ica, settings_of
-from mne_otica.cleaning.decide import DEFAULT, check_artifacts, earned, judged
+from mne_otica.cleaning.clean import check_options, conclude, estimated, fit_ica, settings_of
+from mne_otica.cleaning.cut import Cut
+from mne_otica.cleaning.decide import DEFAULT, earned, judged
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.removal.layout import Layout
-from mne_otica.removal.remove import REMOVALS, Part, Taken, parts_of, remove_artifacts, subtract
-from mne_otica.signals.recording import quiet
-from mne_otica.utils.checks import RandomState, _check_option, _validate_number, _validate_type
+from mne_otica.removal.remove import Part, Taken, parts_of, subtract
+from mne_otica.signals.recording import mark_bad, quiet
+from mne_otica.signals.unmixing import maps_in_volts
+from mne_otica.utils.checks import RandomState, _validate_type
 
 if TYPE_CHECKING:
     from mne import BaseEpochs
@@ -50,9 +52,10 @@ def clean_epochs(
     epochs : instance of Epochs
         The epochs. They are not changed.
     raw : instance of Raw | None
-        The recording that the epochs were cut from. If passed, the ICA is fitted on it, and
-        benefit and harm are measured in it. This is preferable, as it usually has more blinks
-        than the epochs. None uses the epochs alone.
+        The recording that the epochs were cut from, with the same filters and reference. If
+        passed, what is removed is estimated in it, and cut from it as the epochs were: with
+        their decimation, detrending, baseline and projectors. Epochs of another recording are
+        refused. None uses the epochs alone, which is worse, see Notes.
     artifacts : str | sequence of str
         The kinds of artifacts to remove. This and the following parameters are those of
         :func:`mne_otica.clean_raw`.
@@ -73,21 +76,31 @@ def clean_epochs(
     -------
     cleaned : instance of Cleaned
         The cleaned epochs (``cleaned.epochs``), with the ICA, the evidence, benefit and harm.
-        With ``raw``, ``cleaned.raw`` is the cleaned recording, else None.
+        With ``raw``, ``cleaned.raw`` is the cleaned recording, and benefit and harm are measured
+        in those of its samples that are in the epochs; else it is None, and they are measured in
+        the epochs, each of them linearly detrended.
 
     See Also
     --------
     clean_raw : The same for recordings.
     remove_artifacts : For epochs and an ICA of your own.
+
+    Notes
+    -----
+    Pass ``raw`` if you have it. Epochs alone hold fewer blinks to learn from, cut some of them in
+    two, and are too short for a high-pass filter, so that drifts take up components. A blink whose
+    peak is outside an epoch is not removed from it, and where a baseline was subtracted that holds
+    a blink, the offset that it caused in the whole epoch remains.
+
+    Epochs with NaN or infinite values in a good EEG channel are left as they are, and not used.
     """
     _validate_type(epochs, mne.BaseEpochs, "epochs", "Epochs")
     _validate_type(raw, (mne.io.BaseRaw, None), "raw", "Raw or None")
+    artifacts = check_options(artifacts, removal, max_components)
     with quiet():
-        epochs = epochs if epochs.preload else epochs.copy().load_data()
-    artifacts = check_artifacts(artifacts)
-    _check_option("removal", removal, REMOVALS)
-    _validate_type(max_components, "int-like", "max_components")
-    _validate_number(max_components, "max_components", at_least=1)
+        epochs = epochs.copy().load_data()  # drops bad epochs
+    if not len(epochs):
+        raise ValueError("There are no epochs left to clean: all were dropped.")
     options = dict(
         artifacts=artifacts,
         removal=removal,
@@ -96,30 +109,32 @@ def clean_epochs(
         h_freq=h_freq,
         random_state=random_state,
         max_components=max_components,
+        reject_by_annotation=True,
     )
-    if raw is None:
-        return _alone(epochs, **options)
-    result = clean_raw(raw, **options)
-    cleaned = epochs.copy()
-    with quiet():
-        for kind, one in result.kinds.items():
-            if one.components:
-                cleaned = remove_artifacts(
-                    cleaned,
-                    result.ica,
-                    artifacts=kind,
-                    events=one.events,
-                    removal=removal,
-                    exclude=one.components,
-                )
-    return replace(result, epochs=cleaned)
+    return _alone(epochs, **options) if raw is None else _in_recording(epochs, raw, **options)
 
 
-def _alone(epochs: BaseEpochs, **options: Any) -> Cleaned:
-    """Fit, find and measure on epochs without their recording."""
-    options |= {"l_freq": None, "h_freq": None, "reject_by_annotation": True}
-    with quiet():
-        ready = epochs.copy().load_data().pick("eeg", exclude="bads")
+def _in_recording(epochs: BaseEpochs, raw: BaseRaw, **options: Any) -> Cleaned:
+    """Remove from loaded epochs, in place, what is estimated in their recording."""
+    cut = Cut.of(epochs, raw)
+    work = estimated(raw, **options)
+    subtract(work.raw, work.ica, work.ica.exclude, work.taken.courses)
+    if work.taken.courses.any():
+        maps = maps_in_volts(work.ica)[:, work.ica.exclude]
+        epochs._data -= cut.removed(maps, work.ica.ch_names, work.taken.courses)
+    outside = np.ones(raw.n_times, bool)
+    for start, stop in zip(*cut.inside, strict=True):
+        outside[start:stop] = False
+    mark_bad(work.filtered, outside, "BAD_no_epoch")  # the result is that of the epochs
+    result = conclude(work.raw, work.filtered, work.ica, work.found, work.taken, work.settings)
+    return replace(result, epochs=epochs)
+
+
+def _alone(cleaned: BaseEpochs, **options: Any) -> Cleaned:
+    """Fit, find and measure on loaded epochs without their recording, and clean them in place."""
+    options |= {"l_freq": None, "h_freq": None}
+    epochs = cleaned[_finite(cleaned)]
+    ready = epochs.copy().pick("eeg", exclude="bads")
     ready._data = detrend(ready._data, axis=2)
     # Detrending has the effect of a high-pass filter; without this MNE warns that there was none.
     with ready.info._unlock():
@@ -139,12 +154,31 @@ def _alone(epochs: BaseEpochs, **options: Any) -> Cleaned:
     if parts:
         found = earned(found, taken, ica, joined, True, in_band)
         taken = found.taken
-    cleaned = epochs.copy()
-    subtract(cleaned, ica, ica.exclude, layout.spread(taken.courses))
+    subtract(epochs, ica, ica.exclude, layout.spread(taken.courses))
+    cleaned._data[_finite(cleaned)] = epochs._data
     settings = settings_of(ica, joined, **options)
     level = [in_band(part.courses) for part in taken.parts]
     result = conclude(joined, joined, ica, found, taken, settings, level)
     return replace(result, raw=None, epochs=cleaned)
+
+
+def _finite(epochs: BaseEpochs) -> NDArray[np.bool_]:
+    """Return which epochs have finite values only; raise if there is none."""
+    picks = mne.pick_types(epochs.info, eeg=True, exclude="bads")
+    if len(picks) < 2:
+        raise ValueError(
+            f"{len(picks)} good EEG channels are left to clean; at least 2 are needed."
+        )
+    broken = ~np.isfinite(epochs._data[:, picks]).all(axis=2)
+    if broken.any(axis=1).all():
+        worst = epochs.ch_names[picks[broken.sum(axis=0).argmax()]]
+        raise ValueError(
+            f"All epochs have NaN or infinite values, most in {worst}: mark it as bad, or leave "
+            "these spans out."
+        )
+    if broken.any():
+        logger.info(f"Epochs: {broken.any(axis=1).sum()} with NaN or infinite values left as is.")
+    return ~broken.any(axis=1)
 
 
 def _side_by_side(part: Part, layout: Layout) -> Part:

@@ -137,7 +137,9 @@ class Layout:
             return event_samples(events, inst.first_samp, inst.n_times)
         # Events between the epochs are ignored, but are not an error.
         samples = event_samples(events, 0, np.iinfo(np.int64).max)
-        first = inst.events[:, 0] + int(round(inst.tmin * sfreq))
-        late = samples[:, np.newaxis] - first
+        # Events count in samples of the recording, of which decimated epochs keep every few.
+        decim = max(1, round((getattr(inst, "_raw_sfreq", None) or sfreq) / sfreq))
+        first = inst.events[:, 0] + int(round(inst.tmin * sfreq * decim))
+        late = (samples[:, np.newaxis] - first) // decim
         which, epoch = np.nonzero((late >= 0) & (late < self.length))
         return self.starts[epoch] + late[which, epoch]

@@ -52,7 +52,7 @@ def filtered_copy(raw: BaseRaw, l_freq: float | None, h_freq: float | None) -> B
     data[:, broken] = 0.0  # a filter would spread them over the recording
     copy = mne.io.RawArray(data, info, first_samp=raw.first_samp, verbose="error")
     copy.set_annotations(raw.annotations, verbose="error")
-    _annotate(copy, broken)
+    mark_bad(copy, broken, "BAD_nan")
     band_pass(copy, l_freq, h_freq)
     logger.info(
         f"Filter: a copy of {len(picks)} EEG channels, {raw.times[-1]:.0f} s, {l_freq} to "
@@ -126,11 +126,11 @@ def broken_samples(data: NDArray[np.float64], ch_names: list[str]) -> NDArray[np
     return broken
 
 
-def _annotate(raw: BaseRaw, broken: NDArray[np.bool_]) -> None:
-    """Mark these samples as bad."""
-    edges = np.flatnonzero(np.diff(np.r_[False, broken, False].astype(int)))
+def mark_bad(raw: BaseRaw, chosen: NDArray[np.bool_], description: str) -> None:
+    """Annotate the runs of these samples, in place."""
+    edges = np.flatnonzero(np.diff(np.r_[False, chosen, False].astype(int)))
     sfreq = raw.info["sfreq"]
     onset, stop = edges[::2] / sfreq, edges[1::2] / sfreq
     if raw.annotations.orig_time is not None:
         onset = onset + raw.first_samp / sfreq
-    raw.annotations.append(onset, stop - (edges[::2] / sfreq), ["BAD_nan"] * len(onset))
+    raw.annotations.append(onset, stop - (edges[::2] / sfreq), [description] * len(onset))

@@ -7,24 +7,22 @@ cosine of their unmixing vectors, so matching needs no pass over the samples.
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import mne
 import numpy as np
+from mne.parallel import parallel_func
 from mne.utils import ProgressBar, use_log_level
 from numpy.typing import NDArray
 
 from mne_otica import solver
 from mne_otica.ica import METHOD
 from mne_otica.solver._linalg import Channels, one_blas_thread, project, unit_rows
-from mne_otica.utils.checks import _check_option, _validate_type
+from mne_otica.utils.checks import _check_option
 
 if TYPE_CHECKING:
     from mne import BaseEpochs
@@ -40,33 +38,16 @@ MIN_VARIANCE = 1e-6  # of a direction in the samples drawn, to be whitened
 
 @dataclass(frozen=True)
 class Fitted:
-    """The whitened principal components of a recording, in blocks.
+    """The whitened principal components of a recording, in blocks."""
 
-    Attributes
-    ----------
-    white : ndarray of float32, shape (n_components, n_samples)
-        Whitened principal components.
-    starts : ndarray, shape (n_blocks,)
-        The first sample of each block.
-    block : int
-        Samples in a block.
-    unmixing : ndarray, shape (n_components, n_components)
-        Unmixing matrix from ``white`` to the components of the ICA, at unit variance.
-    colouring : ndarray, shape (n_components, n_components)
-        Matrix from ``white`` back to the principal components of the ICA.
-    sfreq : float
-        The sampling rate in hertz.
-    variances : ndarray, shape (n_components,)
-        Variances of the recording relative to those of the data that the ICA was fitted on,
-        along the axes where they differ most: ones for the same data.
-    """
-
-    white: NDArray[np.float32]
-    starts: NDArray[np.intp]
-    block: int
-    unmixing: NDArray[np.float64]
-    colouring: NDArray[np.float64]
+    white: NDArray[np.float32]  # shape (n_components, n_samples)
+    starts: NDArray[np.intp]  # first sample of each block
+    block: int  # samples in a block
+    unmixing: NDArray[np.float64]  # from `white` to the components of the ICA, unit variance
+    colouring: NDArray[np.float64]  # from `white` back to the principal components of the ICA
     sfreq: float
+    # Relative to those of the data that the ICA was fitted on, along the axes where they differ
+    # most: ones for the same data.
     variances: NDArray[np.float64]
 
     @property
@@ -74,7 +55,7 @@ class Fitted:
         """Samples in all blocks."""
         return self.block * len(self.starts)
 
-    def draw(self, n_blocks: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw(self, n_blocks: int, rng: np.random.Generator) -> NDArray[np.float32]:
         """Return the samples of blocks drawn with replacement."""
         starts = rng.choice(self.starts, n_blocks)
         samples = (starts[:, np.newaxis] + np.arange(self.block)).ravel()
@@ -133,42 +114,27 @@ def _blocks(
     return epochs.transpose(1, 0, 2).reshape(n_channels, -1), starts.ravel(), block
 
 
-@dataclass(frozen=True)
-class Matches:
-    """The components of refits that are most like those of the ICA.
+class Matches(NamedTuple):
+    """The components of refits that are most like those of the ICA."""
 
-    Attributes
-    ----------
-    correlations : ndarray, shape (n_fits, n_components)
-        Absolute correlation of the components over the recording.
-    map_correlations : ndarray, shape (n_fits, n_components)
-        Absolute correlation of their maps over the channels.
-    maps : ndarray, shape (n_fits, n_components, n_channels)
-        Their maps, with sign and length of those of the ICA.
-    """
-
-    correlations: NDArray[np.float64]
-    map_correlations: NDArray[np.float64]
-    maps: NDArray[np.float64]
+    correlations: NDArray[np.float64]  # absolute, of the maps; shape (n_fits, n_components)
+    maps: NDArray[np.float64]  # with sign and length of those of the ICA, (..., n_channels)
 
 
 def match(recording: Fitted, ica: ICA, fits: Iterable[Refit]) -> Matches:
-    """Find the component of each refit that is most like each component of the ICA."""
+    """Find the component of each refit whose time course is most like that of each component."""
     to_channels = recording.colouring.T @ ica.pca_components_[: ica.n_components_]
     own = ica.get_components().T
-    correlations, map_correlations, maps = [], [], []
+    correlations, maps = [], []
     for fit in fits:
         cosines = recording.unmixing @ fit.unmixing.T
         best = np.abs(cosines).argmax(axis=1)
         found = np.linalg.inv(fit.unmixing).T[best] @ to_channels
-        found *= np.linalg.norm(own, axis=1, keepdims=True) / np.linalg.norm(
-            found, axis=1, keepdims=True
-        )
-        cosines = cosines[np.arange(len(best)), best]
-        correlations.append(np.abs(cosines))
-        maps.append(np.sign(cosines)[:, np.newaxis] * found)
-        map_correlations.append(_row_correlations(own, found))
-    return Matches(np.array(correlations), np.array(map_correlations), np.array(maps))
+        found = unit_rows(found) * np.linalg.norm(own, axis=1, keepdims=True)
+        found *= np.sign(cosines[np.arange(len(best)), best])[:, np.newaxis]
+        correlations.append(_row_correlations(own, found))
+        maps.append(found)
+    return Matches(np.array(correlations), np.array(maps))
 
 
 def _row_correlations(one: NDArray, other: NDArray) -> NDArray[np.float64]:
@@ -181,47 +147,16 @@ def refits(
     ica: ICA,
     lengths: NDArray[np.intp],
     rng: np.random.Generator,
-    n_jobs: int,
+    n_jobs: int | None,
 ) -> list[Refit]:
     """Fit once for each length, which is a number of blocks, in the order given."""
-    seeds = rng.integers(2**63, size=len(lengths))
-    fit = partial(refit, recording, ica.method, dict(ica.fit_params or {}))
-    bar = ProgressBar(len(lengths), mesg="Refits")
-    done = []
+    tasks = list(zip(lengths, rng.integers(2**63, size=len(lengths)), strict=True))
     # The progress bar is created before the log is silenced, which would hide it.
+    bar = ProgressBar(tasks, mesg="Refits")
     with quiet(), one_blas_thread():
-        # Closed also if this loop is interrupted: otherwise joblib would go on to the last refit.
-        with closing(_each(fit, lengths, seeds, min(n_jobs, len(lengths)))) as results:
-            for one in results:
-                done.append(one)
-                bar.update_with_increment_value(1)
-    return done
-
-
-def _each(
-    fit: Callable[[int, int], Refit], lengths: NDArray, seeds: NDArray, n_jobs: int
-) -> Generator[Refit, None, None]:
-    """Yield the refits in order, from processes if joblib is installed, else from threads."""
-    if n_jobs == 1:
-        yield from map(fit, lengths, seeds)
-        return
-    try:
-        from joblib import Parallel, delayed, parallel_config
-    except ImportError:
-        pool = ThreadPoolExecutor(n_jobs)
-        try:
-            yield from pool.map(fit, lengths, seeds)
-        finally:
-            pool.shutdown(cancel_futures=True)
-        return
-    tasks = (delayed(_in_worker)(fit, *one) for one in zip(lengths, seeds, strict=True))
-    with parallel_config("loky", n_jobs=n_jobs, inner_max_num_threads=1):
-        yield from Parallel(return_as="generator")(tasks)
-
-
-def _in_worker(fit: Callable[[int, int], Refit], length: int, seed: int) -> Refit:
-    with quiet(), one_blas_thread():
-        return fit(length, seed)
+        parallel, run, _ = parallel_func(refit, n_jobs)
+        params = dict(ica.fit_params or {})
+        return list(parallel(run(recording, ica.method, params, *task) for task in bar))
 
 
 @contextmanager
@@ -230,15 +165,6 @@ def quiet() -> Iterator[None]:
     with use_log_level("error"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-def n_workers(n_jobs: int | None) -> int:
-    """Return how many refits run at once, by the rules of MNE."""
-    _validate_type(n_jobs, ("int-like", None), "n_jobs")
-    n_jobs = 1 if n_jobs is None else int(n_jobs)
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0; pass a number of workers, or -1 for all cores.")
-    return n_jobs if n_jobs > 0 else max((os.cpu_count() or 1) + 1 + n_jobs, 1)
 
 
 def refit(
@@ -253,7 +179,8 @@ def refit(
     whitening = (vectors / np.sqrt(values)) @ vectors.T
     # Rotating the data gives every method a random start, also those that start from the identity.
     whitening = np.linalg.qr(rng.standard_normal(whitening.shape))[0] @ whitening
-    W, converged = _UNMIX[method](whitening.astype(X.dtype) @ X, fit_params, rng)
+    with quiet():  # also in a worker process
+        W, converged = _UNMIX[method](whitening.astype(X.dtype) @ X, fit_params, rng)
     return Refit(unit_rows(W @ whitening), converged)
 
 

@@ -66,7 +66,8 @@ def _plot_index(ax: Axes, stability: Stability) -> None:
         at = np.flatnonzero(group)
         ax.bar(at, stability.index[at], label=f"{label} ({len(at)})", **style)
     ax.axhline(stability.threshold, **_THRESHOLD)
-    ax.set(xlabel="Component", ylabel="Index", ylim=(0, 1), xlim=(-0.6, len(stability.index) - 0.4))
+    last = len(stability.index) - 0.4
+    ax.set(xlabel="Component", ylabel="Share of refits", ylim=(0, 1), xlim=(-0.6, last))
     refits = f"{len(stability.matches)} refits by {stability.method}"
     ax.set_title(f"{refits}. Stable is not the same as brain", loc="left")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -275,7 +275,7 @@ def test_spans_are_where_they_should_be_after_a_crop(blinking):
 
 def test_shipped_recording(shipped):
     raw, cleaned = shipped
-    assert cleaned.blinks.source == "eog"
+    assert cleaned.artifacts.sources["blink"] == "EOG 061"
     assert cleaned.kinds["blink"].benefit.n_events == 4
     assert cleaned.kinds["blink"].benefit.average > 0.8
     # No sample changed further than a second from the windows of blinks.
@@ -411,8 +411,8 @@ def test_the_blink_component_comes_back(blinking, tmp_path):
     assert told.startswith(f"ICA{component:03d} came back in")
     assert "Stable does not mean brain" in told
     assert json.loads(json.dumps(cleaned.to_dict()))["stability"]["n_fits"] == 50
-    assert "Trust in the components" in "".join(cleaned.report().html)
-    assert "trust " in "".join(cleaned.report().html)
+    assert "Stability of the components" in "".join(cleaned.report().html)
+    assert "stability " in "".join(cleaned.report().html)
 
 
 # %% Doubtful data

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import mne
@@ -15,7 +16,7 @@ import pytest
 
 import mne_otica
 from mne_otica.trust import refits as _refits
-from mne_otica.trust.calibration import calibrated, calibration, features
+from mne_otica.trust.stability import CAME_BACK
 from mne_otica.viz import plot_stability
 
 N_FITS = 5
@@ -58,21 +59,19 @@ def test_chance_does_not_come_back(noise):
     assert not result.stable.any()
     assert "0 of 6 components are stable" in result.summary
     assert np.isnan(result.seconds_needed).all()
-    assert "is not stable" in result.describe(0)
+    assert "not stable" in result.describe(0)
 
 
 def test_the_figures_fit_together(result, raw, ica):
     n_lengths = len(result.lengths)
-    assert result.index.shape == result.correlation.shape == (10,)
-    assert result.matches.shape == result.map_matches.shape == (N_FITS, 10)
+    assert result.index.shape == (10,)
+    assert result.matches.shape == (N_FITS, 10)
     assert result.maps.shape == (N_FITS, 10, 10)
     assert result.spread.shape == (10, 10)
     assert result.curve.shape == (n_lengths, 10)
-    assert np.array_equal(result.curve[-1], result.index)
+    assert np.allclose(result.index, result.n_returns / N_FITS)
     assert np.all(np.diff(result.lengths) > 0)
     assert result.lengths[-1] == raw.n_times / raw.info["sfreq"]
-    assert np.array_equal(result.correlation, np.median(result.matches, axis=0))
-    assert np.all((result.index >= 0) & (result.index <= 1))
     # The maps of the refits have the sign and the length of those of the ICA.
     own = ica.get_components().T
     assert np.all(np.sum(own * result.maps.mean(axis=0), axis=1) > 0)
@@ -80,17 +79,30 @@ def test_the_figures_fit_together(result, raw, ica):
     assert np.allclose(lengths, np.linalg.norm(own, axis=1))
 
 
-def test_correlations_are_those_of_the_components_on_the_recording(ica, raw):
+def test_the_match_is_the_component_that_correlates_most(ica, raw):
     recording = _refits.read(ica, raw)
     fit = _refits.refit(recording, "otica", {}, len(recording.starts), seed=1)
     found = _refits.match(recording, ica, [fit])
     ours, theirs = ica.get_sources(raw).get_data(), fit.unmixing @ recording.white
-    direct = np.abs(np.corrcoef(ours, theirs)[:10, 10:]).max(axis=1)
-    # The white signals are kept in single precision.
-    assert np.allclose(found.correlations[0], direct, atol=1e-5)
+    best = np.abs(np.corrcoef(ours, theirs)[:10, 10:]).argmax(axis=1)
     # A map is the regression of the channels on the components when these are uncorrelated.
-    pattern = np.abs(np.corrcoef(ica.get_components().T, found.maps[0])[:10, 10:])
-    assert np.allclose(np.diag(pattern), found.map_correlations[0])
+    to_channels = recording.colouring.T @ ica.pca_components_[: ica.n_components_]
+    maps = np.linalg.inv(fit.unmixing).T[best] @ to_channels
+    for matrix in (maps, found.maps[0]):
+        pattern = np.abs(np.corrcoef(ica.get_components().T, matrix)[:10, 10:])
+        assert np.allclose(np.diag(pattern), found.correlations[0])
+
+
+def test_what_came_back_in_less_than_half_of_the_refits_is_not_stable(result):
+    """One number has one meaning: the count, the index and the word agree."""
+    matches = np.full((50, 10), CAME_BACK - 0.01)
+    matches[:22] = 1.0
+    curve = np.mean(matches >= CAME_BACK, axis=0, keepdims=True)
+    seldom = replace(result, matches=matches, curve=curve, lengths=result.lengths[-1:])
+    assert np.allclose(seldom.index, 0.44)
+    assert not seldom.stable.any()
+    assert seldom.describe(3) == "ICA003 came back in 22 of 50 refits: not stable"
+    assert "0 of 10 components are stable" in seldom.summary
 
 
 def test_order_sign_and_scale_do_not_matter(result, ica, raw):
@@ -109,12 +121,6 @@ def test_a_seed_gives_one_answer_and_another_seed_another(result, ica, raw):
     assert np.array_equal(again.curve, result.curve)
     other = mne_otica.stability(ica, raw, n_fits=N_FITS, random_state=1, n_jobs=1)
     assert not np.array_equal(other.matches, result.matches)
-
-
-def test_threads_give_the_answer_of_processes(result, ica, raw, monkeypatch):
-    monkeypatch.setitem(sys.modules, "joblib", None)  # as where it is not installed
-    again = mne_otica.stability(ica, raw, n_fits=N_FITS, n_jobs=2)
-    assert np.array_equal(again.matches, result.matches)
 
 
 def test_nothing_is_changed(ica, raw):
@@ -158,26 +164,10 @@ def test_every_method_of_mne_is_refitted_by_itself(make_raw, method, params, pac
     assert result.stable.all()
 
 
-def test_the_index_rises_with_every_correlation_and_with_length():
-    low, high = np.full((3, 2), 0.8), np.full((3, 2), 0.9)
-
-    def index(matches, map_matches, longer=1.0):
-        return calibrated(features(matches, map_matches, longer), calibration())
-
-    start = index(low, low)
-    for better in (index(high, low), index(low, high), index(low, low, 4.0)):
-        assert np.all(better >= start)
-    assert np.all(index(high, high) > start)
-    assert np.all(index(np.ones((3, 2)), np.ones((3, 2))) >= calibration()["threshold"])
-
-
 def test_long_recordings_are_refitted_on_a_part(ica, raw, monkeypatch):
     monkeypatch.setattr(_refits, "MAX_SAMPLES", 2500)
     result = mne_otica.stability(ica, raw, n_fits=3, n_jobs=1)
-    assert result.lengths[-2] == 10
-    assert result.lengths[-1] == 20
-    # Twice the length cannot make the index lower.
-    assert np.all(result.curve[-1] >= result.curve[-2])
+    assert result.lengths[-1] == 10
 
 
 def test_two_seconds_are_the_least(make_raw):
@@ -186,19 +176,6 @@ def test_two_seconds_are_the_least(make_raw):
     result = mne_otica.stability(ica, short, n_fits=3, n_jobs=1)
     assert result.lengths.tolist() == [2.0]
     assert result.summary.startswith("With 2 s")
-
-
-def test_calibration_was_judged_on_recordings_that_it_was_not_made_on():
-    model = calibration()
-    seeds = [set(range(*_limits(model[part]["seeds"]))) for part in ("train", "test")]
-    assert not seeds[0] & seeds[1]
-    assert model["test"]["n_true"] > 0
-    assert all(0 <= one["true"] <= 1 for one in model["test"]["curve"])
-
-
-def _limits(text):
-    first, last = text.split(" (")[0].split(" to ")
-    return int(first), int(last) + 1
 
 
 def test_figures_can_be_kept_and_read(result):
@@ -216,11 +193,11 @@ def test_figure_shows_index_maps_and_curve(result):
     texts = [ax.get_title() for ax in figure.axes] + [ax.get_xlabel() for ax in figure.axes]
     assert "Stable is not the same as brain" in figure.axes[0].get_title(loc="left")
     assert "Data used (min)" in texts
-    assert sum("back in" in text for text in texts) == 5
-    figure = plot_stability(result, components=[7], show=False)
-    assert sum("Component 7" in ax.get_title() for ax in figure.axes) == 1
-    with pytest.raises(ValueError, match="must be some of the 10"):
-        plot_stability(result, components=[10], show=False)
+    assert sum("index 1.00" in text for text in texts) == 5
+    figure = plot_stability(result, n_components=2, show=False)
+    assert sum("index 1.00" in ax.get_title() for ax in figure.axes) == 2
+    with pytest.raises(ValueError, match="n_components"):
+        plot_stability(result, n_components=0, show=False)
 
 
 def test_another_recording_is_refused(ica, raw, make_raw):
@@ -247,8 +224,6 @@ def test_bad_input_is_refused(ica, raw, make_raw):
         mne_otica.stability(ica, raw.get_data())
     with pytest.raises(ValueError, match="n_fits must be at least 3"):
         mne_otica.stability(ica, raw, n_fits=2)
-    with pytest.raises(ValueError, match="n_jobs must not be 0"):
-        mne_otica.stability(ica, raw, n_jobs=0)
     with pytest.raises(ValueError, match="1 block"):
         mne_otica.stability(ica, raw.copy().crop(0, 1.5))
     single = ica.copy()
