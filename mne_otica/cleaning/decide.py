@@ -127,8 +127,7 @@ def earned(
         kept = [k for k in part.components if gains.get(k, 0.0) > 0]
         if sham is not None:
             shams[part.kind] = sham[[part.components.index(k) for k in kept]]
-        sure = {row.component for row in found.artifacts.of(part.kind) if row.remove}
-        dropped = [k for k in part.components if k not in kept and k in sure]
+        dropped = [k for k in part.components if k not in kept]
         decisions[part.kind] = replace(
             decision,
             components=kept,
@@ -241,9 +240,6 @@ def decide(raw: BaseRaw, scores: ArtifactScores, kind: str, reject: bool) -> Dec
     """Decide about one kind: see `mne_otica.artifacts.scores.collected` for the rule."""
     rows = [row for row in scores.of(kind) if row.answer != "no"]
     components, events = [row.component for row in rows if row.remove], scores.events(kind)
-    if components and kind == "blink":
-        # A second blink component may be unsure by itself; `earned` keeps it if it does good.
-        components += [row.component for row in rows if row.answer == "unsure"]
     answer = "yes" if components else "unsure" if rows else "no"
     reason = f"{component_names([rows[0].component])[0]}, {rows[0].reason}" if rows else ""
     if kind == "blink" and components and not _checkable(raw, events, reject):

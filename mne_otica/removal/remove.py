@@ -166,8 +166,7 @@ def remove_artifacts(
     Heartbeats are nearly identical: the template that best explains all of them is removed, scaled
     at each beat. The eyes move at all times, so eye movements are what exceeds, below 20 Hz, the
     power of the windows in which the eyes rest. Muscle activity above 15 Hz is what exceeds the
-    spectrum expected of brain activity, without rhythms; below 15 Hz as much is removed as a
-    muscle of that strength has there.
+    spectrum expected of brain activity, without rhythms; below 15 Hz nothing is removed.
     """
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
     _validate_type(ica, mne.preprocessing.ICA, "ica", "an ICA instance")
