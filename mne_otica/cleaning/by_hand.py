@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from mne_otica.ica import ICA
 
+BY_HAND = "Components chosen by hand"
 NOTHING = "nothing removed: no component chosen by hand"
 
 
@@ -42,7 +43,7 @@ def conclude_choice(
         return result
     if not ica.exclude:
         return replace(result, verdict=NOTHING)
-    return replace(result, verdict=f"{result.verdict}. Components chosen by hand")
+    return replace(result, verdict=f"{result.verdict}. {BY_HAND}")
 
 
 def check_recording(result: Cleaned) -> None:
@@ -85,19 +86,25 @@ def rechosen(
         for name, one in result.kinds.items()
     }
     if kind is not None:
-        _add_choice(decisions, check_kinds(kind, "kind")[0], raw, ica, reject)
+        kind = check_kinds(kind, "kind")[0]
+        add_choice(decisions, kind, ica.exclude, raw, ica, reject)
     found = Found(result.artifacts, decisions, result.status, result.verdict)
     taken = take_out(raw, ica, decisions, result.settings)
     chosen = conclude_choice(raw, result._filtered, ica, found, taken, result.settings, brief=brief)
     return replace(chosen, stability=result.stability)
 
 
-def _add_choice(
-    decisions: dict[str, Decision], kind: str, raw: BaseRaw, ica: ICA, reject: bool
+def add_choice(
+    decisions: dict[str, Decision],
+    kind: str,
+    components: Sequence[int],
+    raw: BaseRaw,
+    ica: ICA,
+    reject: bool,
 ) -> None:
-    """Add the components of no kind to one kind, with the events that they show."""
+    """Add those of the components that have no kind to one, with the events that they show."""
     known = {k for one in decisions.values() for k in one.components}
-    chosen = [k for k in ica.exclude if k not in known]
+    chosen = [k for k in components if k not in known]
     old = decisions.get(kind, Decision("no", [], as_events(np.zeros(0, np.int64), 1), ""))
     events = old.events
     if not len(events) and chosen:
