@@ -30,6 +30,7 @@ from mne_otica.cleaning.suspects import find_suspects
 from mne_otica.evaluation.benefit import benefit_of
 from mne_otica.evaluation.harm import MARGIN, harm_of
 from mne_otica.evaluation.measures import MOST_AFFECTED, KindResult, plain, reduction, rms_ratio
+from mne_otica.evaluation.methods import mark_cleaned, recording_facts
 from mne_otica.evaluation.text import evoked_line, hand_line, kind_line, none_line
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
 from mne_otica.removal.estimate import sham_events, sham_part
@@ -220,6 +221,7 @@ class Work:
         """Measure, then remove: the copy is only now in memory, when the search is done."""
         result = conclude(self.raw, self.filtered, self.ica, self.found, self.taken, self.settings)
         result = replace(result, raw=without(self.raw, self.ica, self.taken.courses))
+        mark_cleaned(result.raw.info, self.taken)
         return result.with_suspects(self.suspects)
 
 
@@ -280,6 +282,7 @@ def settings_of(ica: ICA, raw: BaseRaw, sfreq_fitted: float, **parameters: Any) 
     return parameters | {
         "random_state": _seed(parameters["random_state"]),
         "n_components_used": int(ica.n_components_),
+        "rank": int(ica.rank_),
         "converged": ica.converged_,
         "seconds": raw.n_times / raw.info["sfreq"],
         "seconds_fitted": ica.n_samples_ / sfreq_fitted,
@@ -341,6 +344,9 @@ def conclude(
         for kind in found.decisions
     }
     lines = [line for line in map(kind_line, results.values()) if line]
+    if not brief:
+        band = settings["l_freq"], settings["h_freq"]
+        settings = settings | recording_facts(raw, filtered, band)
     by_hand = taken.of(None)
     if by_hand is not None:
         share = _share(by_hand.components, in_band[taken.parts.index(by_hand)], filtered, ica)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from mne_otica.artifacts import ArtifactScores
 from mne_otica.cleaning.suspects import told_suspects
 from mne_otica.evaluation.measures import KindResult, plain
+from mne_otica.evaluation.methods import methods_text
 from mne_otica.evaluation.text import component_names, kind_line
 from mne_otica.ica import ICA
 from mne_otica.signals.recording import quiet
@@ -300,6 +301,16 @@ class Cleaned:
             told.append(f"{self.stability.stable.sum()} components are stable")
             rows.append(("Trust", "; ".join(told) + ". Stable does not mean brain."))
         return rows
+
+    def methods(self) -> str:
+        """Return a paragraph for the methods section, with the figures of this result.
+
+        Returns
+        -------
+        text : str
+            The paragraph. ``mne_otica methods`` writes that of a study, and the references.
+        """
+        return methods_text([plain(self.to_dict())])
 
     @property
     def name(self) -> str:
