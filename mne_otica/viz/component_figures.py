@@ -57,7 +57,7 @@ def plot_components(result: Cleaned, *, show: bool = True) -> Figure:
     figure, axes = plt.subplots(
         n_rows,
         n_columns,
-        figsize=(1.15 * n_columns, 1.55 * n_rows + 0.3),
+        figsize=(1.2 * n_columns, 1.9 * n_rows + 0.3),
         layout="constrained",
         squeeze=False,
     )

@@ -17,7 +17,7 @@ from PIL import Image
 
 from mne_otica.cleaning.overview import Glance, glances, parts
 from mne_otica.evaluation.text import component_names
-from mne_otica.viz.drawing import info_of, sentence
+from mne_otica.viz.drawing import info_of, sentences
 from mne_otica.viz.topomap import STANDARD, SmallMaps, small_maps
 
 if TYPE_CHECKING:
@@ -105,7 +105,8 @@ def _folded(title: str, content: str) -> str:
 
 def _verdict(result: Cleaned) -> str:
     status = escape(_WORDS.get(result.status, result.status))
-    return f"<p class='verdict'><span class='status'>{status}</span>{escape(sentence(result))}.</p>"
+    told = "<br>".join(escape(text) for text in sentences(result))
+    return f"<p class='verdict'><span class='status'>{status}</span>{told}</p>"
 
 
 def _kinds(result: Cleaned) -> str:
