@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mne_otica.evaluation.measures import KindResult
 
-# Line styles tell before and after apart where colours do not.
+# Line styles distinguish before and after where colours do not.
 BEFORE = dict(color="0.45", linestyle="--", linewidth=1.5)
 AFTER = dict(color="C0", linestyle="-", linewidth=1.5)
 EVENT = dict(color="C3", marker="|", linestyle="none", markersize=9)
