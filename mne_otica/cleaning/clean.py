@@ -27,6 +27,7 @@ from mne_otica.cleaning.decide import (
 )
 from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
+from mne_otica.cleaning.suspects import leave_out_suspects
 from mne_otica.evaluation.benefit import benefit_of
 from mne_otica.evaluation.harm import MARGIN, harm_of
 from mne_otica.evaluation.measures import MOST_AFFECTED, KindResult, plain, reduction, rms_ratio
@@ -72,6 +73,7 @@ def clean_raw(
     random_state: RandomState = 0,
     max_components: int = 2,
     reject_by_annotation: bool = True,
+    find_bad_channels: bool = True,
     stability: bool = False,
     verbose: bool | str | int | None = None,
 ) -> Cleaned:
@@ -115,6 +117,10 @@ def clean_raw(
     reject_by_annotation : bool
         Whether to leave spans annotated as bad out of the fit, the search and the
         evaluation. Artifacts in these spans are not removed, unless whole components are.
+    find_bad_channels : bool
+        Whether to look for bad channels that are not marked: 4.5 times as large as the median
+        channel, flat, or clipped. They are named in the verdict and ``cleaned.suspects``, added to
+        ``cleaned.raw.info["bads"]``, and left as they are, since they would distort the ICA.
     stability : bool
         Whether to refit the ICA on resampled data to see which components are
         reproducible, see :func:`mne_otica.stability`.
@@ -177,6 +183,7 @@ def clean_raw(
         raise TypeError("raw must be an instance of Raw, got Epochs; use clean_epochs(epochs).")
     _validate_type(raw, mne.io.BaseRaw, "raw", "Raw")
     _validate_flag(reject_by_annotation, "reject_by_annotation")
+    _validate_flag(find_bad_channels, "find_bad_channels")
     _validate_flag(stability, "stability")
     work = estimated(
         raw,
@@ -189,9 +196,10 @@ def clean_raw(
         random_state=random_state,
         max_components=max_components,
         reject_by_annotation=reject_by_annotation,
+        find_bad_channels=find_bad_channels,
     )
     subtract(work.raw, work.ica, work.ica.exclude, work.taken.courses)
-    result = conclude(work.raw, work.filtered, work.ica, work.found, work.taken, work.settings)
+    result = work.conclude()
     if not stability:
         return result
     trusted = find_stability(work.ica, work.filtered, random_state=random_state)
@@ -208,6 +216,12 @@ class Work:
     found: Found
     taken: Taken
     settings: dict[str, Any]
+    suspects: dict[str, str]
+
+    def conclude(self) -> Cleaned:
+        """Return the result, once the parts are removed."""
+        result = conclude(self.raw, self.filtered, self.ica, self.found, self.taken, self.settings)
+        return result.with_suspects(self.suspects)
 
 
 def check_options(
@@ -232,6 +246,9 @@ def estimated(
     band, reject = (options["l_freq"], options["h_freq"]), options["reject_by_annotation"]
     cleaned = raw.copy().load_data(verbose="error")  # the only time that a file is read
     filtered = filtered_copy(cleaned, *band)
+    suspects = {}
+    if options["find_bad_channels"]:
+        suspects = leave_out_suspects(cleaned, filtered, reject)
     fit = partial(
         fit_ica,
         n_components=options["n_components"],
@@ -252,7 +269,7 @@ def estimated(
     taken = Taken(np.zeros((0, raw.n_times))) if found.taken is None else found.taken
     options |= {"artifacts": list(artifacts), "evoked_free": free}
     settings = settings_of(ica, raw, **options)
-    return Work(cleaned, filtered, ica, found, taken, settings)
+    return Work(cleaned, filtered, ica, found, taken, settings, suspects)
 
 
 def settings_of(ica: ICA, raw: BaseRaw, **parameters: Any) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from mne_otica.cleaning.cut import Cut
 from mne_otica.cleaning.decide import DEFAULT, earned, judged
 from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
+from mne_otica.cleaning.suspects import leave_out_suspects
 from mne_otica.removal.layout import Layout
 from mne_otica.removal.remove import Part, Taken, parts_of, subtract
 from mne_otica.signals.conditions import conditions_of
@@ -48,6 +49,7 @@ def clean_epochs(
     h_freq: float | None = 40.0,
     random_state: RandomState = 0,
     max_components: int = 2,
+    find_bad_channels: bool = True,
     verbose: bool | str | int | None = None,
 ) -> Cleaned:
     """Remove blinks and other artifacts from epochs.
@@ -79,6 +81,8 @@ def clean_epochs(
         The seed.
     max_components : int
         The maximum number of blink components.
+    find_bad_channels : bool
+        Whether to look for bad channels that are not marked.
     %(verbose)s
 
     Returns
@@ -105,6 +109,7 @@ def clean_epochs(
     """
     _validate_type(epochs, mne.BaseEpochs, "epochs", "Epochs")
     _validate_type(raw, (mne.io.BaseRaw, None), "raw", "Raw or None")
+    _validate_flag(find_bad_channels, "find_bad_channels")
     artifacts = check_options(artifacts, removal, max_components)
     _validate_flag(evoked_free, "evoked_free")
     with quiet():
@@ -120,6 +125,7 @@ def clean_epochs(
         random_state=random_state,
         max_components=max_components,
         reject_by_annotation=True,
+        find_bad_channels=find_bad_channels,
     )
     clean = _alone if raw is None else partial(_in_recording, raw=raw)
     return clean(epochs, event_id=epochs.event_id if evoked_free else {}, **options)
@@ -140,8 +146,10 @@ def _in_recording(
     for start, stop in zip(*cut.inside, strict=True):
         outside[start:stop] = False
     mark_bad(work.filtered, outside, "BAD_no_epoch")  # the result is that of the epochs
-    result = conclude(work.raw, work.filtered, work.ica, work.found, work.taken, work.settings)
-    return replace(result, epochs=epochs)
+    epochs.info["bads"] = epochs.info["bads"] + [
+        name for name in work.raw.info["bads"] if name not in raw.info["bads"] + epochs.info["bads"]
+    ]
+    return replace(work.conclude(), epochs=epochs)
 
 
 def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> Cleaned:
@@ -149,7 +157,14 @@ def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> 
     options |= {"l_freq": None, "h_freq": None}
     epochs = cleaned[_finite(cleaned)]
     ready = epochs.copy().pick("eeg", exclude="bads")
+    as_given = _joined(ready)
     ready._data = detrend(ready._data, axis=2)
+    joined, suspects = _joined(ready), {}
+    if options["find_bad_channels"]:
+        suspects = leave_out_suspects(as_given, joined, False)
+        ready.pick(joined.ch_names)
+        for one in (epochs, cleaned):
+            one.info["bads"] = one.info["bads"] + as_given.info["bads"]
     # Detrending has the effect of a high-pass filter; without this MNE warns that there was none.
     with ready.info._unlock():
         ready.info["highpass"] = max(ready.info["highpass"], 1.0)
@@ -181,7 +196,7 @@ def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> 
     settings = settings_of(ica, joined, **options)
     level = [in_band(part.courses) for part in taken.parts]
     result = conclude(joined, joined, ica, found, taken, settings, level)
-    return replace(result, raw=None, epochs=cleaned)
+    return replace(result.with_suspects(suspects), raw=None, epochs=cleaned)
 
 
 def _finite(epochs: BaseEpochs) -> NDArray[np.bool_]:
