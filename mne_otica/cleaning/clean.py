@@ -31,6 +31,7 @@ from mne_otica.evaluation.benefit import benefit_of
 from mne_otica.evaluation.harm import MARGIN, harm_of
 from mne_otica.evaluation.measures import MOST_AFFECTED, KindResult, plain, reduction, rms_ratio
 from mne_otica.evaluation.methods import mark_cleaned, recording_facts
+from mne_otica.evaluation.shares import condition_lines
 from mne_otica.evaluation.text import evoked_line, hand_line, kind_line, none_line
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
 from mne_otica.removal.estimate import sham_events, sham_part
@@ -306,9 +307,9 @@ def fit_ica(
             ica.n_components_for = partial(_affordable, step=step)
         ica.fit(filtered, reject_by_annotation=reject)
     logger.info(
-        f"Fit: {ica.n_components_} components in {ica.n_iter_} iterations on {ica.n_samples_} "
-        f"samples, {ica.n_samples_ / ica.n_components_**2:.0f} per squared number of components "
-        f"(at least {SAMPLES_PER_SQUARED_COMPONENT} are recommended)."
+        f"Fit: {ica.n_components_} components in {ica.n_iter_} iterations; the recording has "
+        f"{step * ica.n_samples_ / ica.n_components_**2:.0f} samples per squared number of "
+        f"components (at least {SAMPLES_PER_SQUARED_COMPONENT} are recommended)."
     )
     return ica
 
@@ -352,8 +353,11 @@ def conclude(
         share = _share(by_hand.components, in_band[taken.parts.index(by_hand)], filtered, ica)
         lines.append(hand_line(by_hand.components, share))
     lines = lines or [none_line(results)]
-    if settings.get("evoked_free"):
-        lines.append(evoked_line(settings["evoked_free"]))
+    if facts := settings.get("evoked_free"):
+        lines.append(evoked_line(facts))
+        samples = {kind: x.events[:, 0] - cleaned.first_samp for kind, x in results.items()}
+        bounds = tuple(round(limit * cleaned.info["sfreq"]) for limit in facts["window"])
+        lines += condition_lines(samples, facts["samples"], bounds)
     verdict = ". ".join(lines)
     logger.info(f"Clean: {verdict}.")
     return Cleaned(
