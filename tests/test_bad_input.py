@@ -278,6 +278,12 @@ BAD = [
     ),
     (clean_study, lambda: clean_study(), ValueError, "either a list of files or bids_root"),
     (clean_raw, lambda: clean_raw(raw(), removal="all"), ValueError, "Invalid value .* 'removal'"),
+    (
+        clean_raw,
+        lambda: clean_raw(raw(), find_bad_channels="no"),
+        TypeError,
+        "find_bad_channels must be",
+    ),
     (clean_epochs, lambda: clean_epochs(raw()), TypeError, "epochs must be an inst.*Epochs"),
     (clean_epochs, lambda: clean_epochs(epochs(), raw=X), TypeError, "raw must be an inst.*Raw"),
     (clean_epochs, lambda: clean_epochs(epochs(), removal="a"), ValueError, "removal"),

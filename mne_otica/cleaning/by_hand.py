@@ -89,7 +89,7 @@ def rechosen(
     found = Found(result.artifacts, decisions, result.status, result.verdict)
     taken = take_out(raw, ica, decisions, result.settings)
     chosen = conclude_choice(raw, result._filtered, ica, found, taken, result.settings, brief=brief)
-    return replace(chosen, stability=result.stability)
+    return replace(chosen.with_suspects(result.suspects), stability=result.stability)
 
 
 def _add_choice(

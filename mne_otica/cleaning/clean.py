@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from mne_otica.cleaning.decide import (
     signs_of,
 )
 from mne_otica.cleaning.result import Cleaned
+from mne_otica.cleaning.suspects import leave_out_suspects
 from mne_otica.evaluation.benefit import benefit_of
 from mne_otica.evaluation.harm import MARGIN, harm_of
 from mne_otica.evaluation.measures import MOST_AFFECTED, KindResult, plain, reduction, rms_ratio
@@ -67,6 +69,7 @@ def clean_raw(
     random_state: RandomState = 0,
     max_components: int = 2,
     reject_by_annotation: bool = True,
+    find_bad_channels: bool = True,
     stability: bool = False,
     verbose: bool | str | int | None = None,
 ) -> Cleaned:
@@ -104,6 +107,10 @@ def clean_raw(
     reject_by_annotation : bool
         Whether to leave spans annotated as bad out of the fit, the search and the
         evaluation. Artifacts in these spans are not removed, unless whole components are.
+    find_bad_channels : bool
+        Whether to look for bad channels that are not marked: 4.5 times as large as the median
+        channel, flat, or clipped. They are named in the verdict and ``cleaned.suspects``, added to
+        ``cleaned.raw.info["bads"]``, and left as they are, since they would distort the ICA.
     stability : bool
         Whether to refit the ICA on resampled data to see which components are
         reproducible, see :func:`mne_otica.stability`.
@@ -166,6 +173,7 @@ def clean_raw(
         raise TypeError("raw must be an instance of Raw, got Epochs; use clean_epochs(epochs).")
     _validate_type(raw, mne.io.BaseRaw, "raw", "Raw")
     _validate_flag(reject_by_annotation, "reject_by_annotation")
+    _validate_flag(find_bad_channels, "find_bad_channels")
     _validate_flag(stability, "stability")
     work = estimated(
         raw,
@@ -177,6 +185,7 @@ def clean_raw(
         random_state=random_state,
         max_components=max_components,
         reject_by_annotation=reject_by_annotation,
+        find_bad_channels=find_bad_channels,
     )
     result = work.result()
     if not stability:
@@ -195,11 +204,13 @@ class Work:
     found: Found
     taken: Taken
     settings: dict[str, Any]
+    suspects: dict[str, str]
 
     def result(self) -> Cleaned:
         """Measure, then remove: the copy is only now in memory, when the search is done."""
         result = conclude(self.raw, self.filtered, self.ica, self.found, self.taken, self.settings)
-        return replace(result, raw=without(self.raw, self.ica, self.taken.courses))
+        result = replace(result, raw=without(self.raw, self.ica, self.taken.courses))
+        return result.with_suspects(self.suspects)
 
 
 def check_options(
@@ -218,8 +229,14 @@ def estimated(raw: BaseRaw, **options: Any) -> Work:
     artifacts = check_options(*(options[k] for k in ("artifacts", "removal", "max_components")))
     band, reject = (options["l_freq"], options["h_freq"]), options["reject_by_annotation"]
     check_band(*band)
+    # Nothing is copied, but channels that look broken can be marked as bad.
+    raw = copy.copy(raw)
+    raw.info = raw.info.copy()
     low = LowRate.of(raw, names_to_read(raw), reject, band[1])
     filtered = low.filtered(*band)
+    suspects = {}
+    if options["find_bad_channels"]:
+        suspects = leave_out_suspects(raw, filtered, reject)
     ica = fit_ica(filtered, options["n_components"], options["random_state"], reject, low.step)
     found = find(
         raw,
@@ -235,7 +252,7 @@ def estimated(raw: BaseRaw, **options: Any) -> Work:
     taken = Taken(np.zeros((0, raw.n_times))) if found.taken is None else found.taken
     sfreq = filtered.info["sfreq"]
     settings = settings_of(ica, raw, sfreq, **options | {"artifacts": list(artifacts)})
-    return Work(raw, filtered, ica, found, taken, settings)
+    return Work(raw, filtered, ica, found, taken, settings, suspects)
 
 
 def settings_of(ica: ICA, raw: BaseRaw, sfreq_fitted: float, **parameters: Any) -> dict[str, Any]:

@@ -18,12 +18,13 @@ from mne_otica.cleaning.clean import check_options, conclude, estimated, fit_ica
 from mne_otica.cleaning.cut import Cut
 from mne_otica.cleaning.decide import DEFAULT, earned, judged
 from mne_otica.cleaning.result import Cleaned
+from mne_otica.cleaning.suspects import leave_out_suspects
 from mne_otica.removal.layout import Layout
 from mne_otica.removal.remove import Part, Taken, parts_of, subtract
 from mne_otica.signals.reading import LowRateRaw
 from mne_otica.signals.recording import mark_bad, quiet
 from mne_otica.signals.unmixing import maps_in_volts
-from mne_otica.utils.checks import RandomState, _validate_type
+from mne_otica.utils.checks import RandomState, _validate_flag, _validate_type
 
 if TYPE_CHECKING:
     from mne import BaseEpochs
@@ -44,6 +45,7 @@ def clean_epochs(
     h_freq: float | None = 40.0,
     random_state: RandomState = 0,
     max_components: int = 2,
+    find_bad_channels: bool = True,
     verbose: bool | str | int | None = None,
 ) -> Cleaned:
     """Remove blinks and other artifacts from epochs.
@@ -71,6 +73,8 @@ def clean_epochs(
         The seed.
     max_components : int
         The maximum number of blink components.
+    find_bad_channels : bool
+        Whether to look for bad channels that are not marked.
     %(verbose)s
 
     Returns
@@ -97,6 +101,7 @@ def clean_epochs(
     """
     _validate_type(epochs, mne.BaseEpochs, "epochs", "Epochs")
     _validate_type(raw, (mne.io.BaseRaw, None), "raw", "Raw or None")
+    _validate_flag(find_bad_channels, "find_bad_channels")
     artifacts = check_options(artifacts, removal, max_components)
     with quiet():
         epochs = epochs.copy().load_data()  # drops bad epochs
@@ -111,6 +116,7 @@ def clean_epochs(
         random_state=random_state,
         max_components=max_components,
         reject_by_annotation=True,
+        find_bad_channels=find_bad_channels,
     )
     return _alone(epochs, **options) if raw is None else _in_recording(epochs, raw, **options)
 
@@ -127,6 +133,9 @@ def _in_recording(epochs: BaseEpochs, raw: BaseRaw, **options: Any) -> Cleaned:
         outside[start:stop] = False
     outside = work.filtered.of_steps(outside)
     mark_bad(work.filtered, outside, "BAD_no_epoch")  # the result is that of the epochs
+    epochs.info["bads"] = epochs.info["bads"] + [
+        name for name in work.raw.info["bads"] if name not in raw.info["bads"] + epochs.info["bads"]
+    ]
     return replace(work.result(), epochs=epochs)
 
 
@@ -135,7 +144,14 @@ def _alone(cleaned: BaseEpochs, **options: Any) -> Cleaned:
     options |= {"l_freq": None, "h_freq": None}
     epochs = cleaned[_finite(cleaned)]
     ready = epochs.copy().pick("eeg", exclude="bads")
+    as_given = _joined(ready)
     ready._data = detrend(ready._data, axis=2)
+    joined, suspects = _joined(ready), {}
+    if options["find_bad_channels"]:
+        suspects = leave_out_suspects(as_given, joined, False)
+        ready.pick(joined.ch_names)
+        for one in (epochs, cleaned):
+            one.info["bads"] = one.info["bads"] + as_given.info["bads"]
     # Detrending has the effect of a high-pass filter; without this MNE warns that there was none.
     with ready.info._unlock():
         ready.info["highpass"] = max(ready.info["highpass"], 1.0)
@@ -144,7 +160,6 @@ def _alone(cleaned: BaseEpochs, **options: Any) -> Cleaned:
         scores = search(
             ica, epochs, artifacts=options["artifacts"], max_components=options["max_components"]
         )
-    joined = _joined(ready)
     found = judged(joined, ica, scores, options["artifacts"], True)
     layout, in_band = Layout.of(epochs), partial(_detrended, n_epochs=len(epochs))
     wanted = {kind: (one.components, None) for kind, one in found.decisions.items()}
@@ -159,7 +174,7 @@ def _alone(cleaned: BaseEpochs, **options: Any) -> Cleaned:
     settings = settings_of(ica, joined, joined.info["sfreq"], **options)
     level = [in_band(part.courses) for part in taken.parts]
     result = conclude(joined, joined, ica, found, taken, settings, level)
-    return replace(result, raw=None, epochs=cleaned)
+    return replace(result.with_suspects(suspects), raw=None, epochs=cleaned)
 
 
 def _finite(epochs: BaseEpochs) -> NDArray[np.bool_]:

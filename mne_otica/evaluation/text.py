@@ -82,12 +82,14 @@ def none_line(kinds: Iterable[str]) -> str:
     return f"no {', '.join(most)}{' or ' if most else ''}{last} found, nothing removed"
 
 
+def listed(names: Sequence[str]) -> str:
+    """Return the first names, and the number of the others."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
 def _names(components: Sequence[int]) -> str:
-    """Return the names of the first components, and the number of the others."""
-    names = component_names(components)
-    if len(names) <= _NAMED:
-        return ", ".join(names)
-    return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
+    return listed(component_names(components))
 
 
 def _short(line: str) -> str:
