@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
 from mne_otica.signals.recording import annotated_bad, mark_bad, quiet, stretches
-from mne_otica.signals.spectra import MOST_TILES, Tiles
 from mne_otica.utils.checks import _validate_number
 
 if TYPE_CHECKING:
@@ -167,15 +166,6 @@ def names_to_read(raw: BaseRaw) -> list[str]:
     """Return the good channels that are fitted, and those that see an artifact directly."""
     picks = mne.pick_types(raw.info, meg=False, eog=True, ecg=True, emg=True)
     return fitted_names(raw) + [raw.ch_names[k] for k in picks]
-
-
-def excerpt(raw: BaseRaw, names: list[str], reject: bool) -> Array:
-    """Return channels at their own rate: all of a short recording, seconds spread over a long."""
-    read, bad, _ = _source(raw, names, reject)
-    tiles = Tiles.of(bad, raw.info["sfreq"], 1)
-    if len(tiles.starts) < MOST_TILES:
-        return read(0, raw.n_times)[:, ~bad]
-    return np.concatenate([read(k, k + tiles.length) for k in tiles.starts], axis=1)
 
 
 def fitted_names(raw: BaseRaw) -> list[str]:

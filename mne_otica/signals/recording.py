@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,6 +61,16 @@ def annotated_bad(raw: BaseRaw) -> NDArray[np.bool_]:
     for onset, end in zip(*_annotations_starts_stops(raw, ["BAD"]), strict=True):
         bad[onset:end] = True
     return bad
+
+
+def with_bads(raw: BaseRaw, names: list[str]) -> BaseRaw:
+    """Return a recording of the same samples, which are not copied, with more bad channels."""
+    if not names:
+        return raw
+    marked = copy(raw)
+    marked.info = raw.info.copy()
+    marked.info["bads"] = [*raw.info["bads"], *names]
+    return marked
 
 
 def mark_bad(raw: BaseRaw, chosen: NDArray[np.bool_], description: str) -> None:
