@@ -73,8 +73,8 @@ KIND = Kind(
         ),
         "held": Feature(
             ((0, -1), (0.3, -0.5), (0.6, 0.5), (0.9, 1)),
-            "its steps swing back ({:.0%} is left)",
-            "steps that are held ({:.0%} is left)",
+            "its steps swing back ({:.2f} of it is left)",
+            "steps that are held ({:.2f} of it is left)",
         ),
         "balance": Feature(
             ((0.1, -1), (0.4, 0), (0.8, 0.5)),

@@ -44,7 +44,8 @@ class Cleaned:
         MNE events of the artifacts removed, with one id per kind (998 for blinks and 999 for
         heartbeats, as in MNE, 997 for eye movements, 995 for electrodes), and of blinks that
         were found but not removed. They can be passed to :class:`mne.Epochs`. Muscle
-        activity has no events.
+        activity has no events. The second column is 1 for events that only the removal found, at
+        which the benefit is not measured.
     artifacts : instance of ArtifactScores
         Probability, answer and reason for each component and each kind of artifact, also for
         kinds that were not to be removed.
@@ -62,10 +63,10 @@ class Cleaned:
         One sentence for each kind that was found: the share removed, events, components, and
         the share of the signal removed elsewhere; or why nothing was removed.
     status : str
-        ``"cleaned"``; ``"poor"`` if of every kind removed less than half was removed, or more
-        than 30 percent of the signal elsewhere; ``"unsure"`` if nothing was removed because
-        the evidence was not sufficient; ``"none"`` if no artifact was found, or none whose
-        removal does measurable good.
+        ``"cleaned"``; ``"poor"`` if of any kind removed less than half was removed, or more
+        than 30 percent of the signal elsewhere (the verdict says which and what to try);
+        ``"unsure"`` if nothing was removed because the evidence was not sufficient; ``"none"``
+        if no artifact was found, or none whose removal does measurable good.
     epochs : instance of Epochs | None
         The cleaned epochs, of :func:`mne_otica.clean_epochs`.
     suspects : dict
@@ -341,8 +342,9 @@ def _figures(one: KindResult) -> list[tuple[str, str]]:
         return []
     benefit, harm, many = one.benefit, one.harm, f"{one.event}s"
     names = benefit.most_affected()
-    taken = ", ".join(f"{name} {share:.1%}" for name, share in harm.taken_out_per_band.items())
-    power = ", ".join(f"{name} {change:+z.1%}" for name, change in harm.band_power.items())
+    # A recording of 32 Hz has no gamma.
+    taken = _bands(harm.taken_out_per_band, ".1%")
+    power = _bands(harm.band_power, "+z.1%")
     rows = [
         (
             f"Reduction of the average {one.event} at {', '.join(names)}",
@@ -360,6 +362,10 @@ def _figures(one: KindResult) -> list[tuple[str, str]]:
     if harm.sham is not None:
         rows.insert(-2, (f"Removed for sham {many}", f"{harm.sham:.1%} of the signal"))
     return rows
+
+
+def _bands(shares: dict[str, float], form: str) -> str:
+    return ", ".join(f"{name} {x:{form}}" for name, x in shares.items() if not np.isnan(x))
 
 
 def _over_events(interval: tuple[float, float], events: str) -> str:
