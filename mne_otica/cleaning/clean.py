@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -25,15 +25,17 @@ from mne_otica.cleaning.decide import (
     removed_events,
     signs_of,
 )
+from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.cleaning.suspects import leave_out_suspects
 from mne_otica.evaluation.benefit import benefit_of
 from mne_otica.evaluation.harm import MARGIN, harm_of
 from mne_otica.evaluation.measures import MOST_AFFECTED, KindResult, plain, reduction, rms_ratio
-from mne_otica.evaluation.text import hand_line, kind_line, none_line
+from mne_otica.evaluation.text import evoked_line, hand_line, kind_line, none_line
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
 from mne_otica.removal.estimate import sham_events, sham_part
 from mne_otica.removal.remove import REMOVALS, Part, Taken, subtract
+from mne_otica.signals.conditions import Events, conditions_of
 from mne_otica.signals.recording import filtered_copy, quiet
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import Pair
@@ -62,6 +64,8 @@ def clean_raw(
     *,
     artifacts: str | Sequence[str] = DEFAULT,
     removal: str = "events",
+    events: Events | None = None,
+    event_id: Mapping[str, int] | None = None,
     n_components: int | float | None = None,
     l_freq: float | None = 1.0,
     h_freq: float | None = 40.0,
@@ -92,6 +96,12 @@ def clean_raw(
         ``"events"`` removes only the artifacts, see :func:`mne_otica.remove_artifacts`;
         ``"component"`` removes whole components, as :meth:`mne.preprocessing.ICA.apply`
         does.
+    events : ndarray, shape (n_events, 3) | str | sequence of str | None
+        The stimuli, as MNE events or as names of annotations. If passed, the ICA is fitted on a
+        copy without the average response of each condition, so that a response that comes with
+        the artifacts is not removed with them. This fits twice.
+    event_id : dict | None
+        The conditions in ``events``; None uses all that occur.
     n_components : int | float | None
         The number of components, or the share of the variance they explain, as for
         :class:`mne.preprocessing.ICA`. None uses the rank of the data, or fewer if the recording
@@ -177,6 +187,7 @@ def clean_raw(
     _validate_flag(stability, "stability")
     work = estimated(
         raw,
+        conditions_of(raw, events, event_id),
         artifacts=artifacts,
         removal=removal,
         n_components=n_components,
@@ -224,8 +235,13 @@ def check_options(
     return artifacts
 
 
-def estimated(raw: BaseRaw, **options: Any) -> Work:
-    """Fit, find, and estimate what is to be removed; nothing is removed yet."""
+def estimated(
+    raw: BaseRaw, conditions: dict[str, NDArray[np.int64]] | None = None, **options: Any
+) -> Work:
+    """Fit, find, and estimate what is to be removed; nothing is removed yet.
+
+    With the samples of the trials of some ``conditions``, fit without the responses to them.
+    """
     artifacts = check_options(*(options[k] for k in ("artifacts", "removal", "max_components")))
     band, reject = (options["l_freq"], options["h_freq"]), options["reject_by_annotation"]
     cleaned = raw.copy().load_data(verbose="error")  # the only time that a file is read
@@ -233,7 +249,13 @@ def estimated(raw: BaseRaw, **options: Any) -> Work:
     suspects = {}
     if options["find_bad_channels"]:
         suspects = leave_out_suspects(cleaned, filtered, reject)
-    ica = fit_ica(filtered, options["n_components"], options["random_state"], reject)
+    fit = partial(
+        fit_ica,
+        n_components=options["n_components"],
+        random_state=options["random_state"],
+        reject=reject,
+    )
+    ica, free = fit_evoked_free(fit, filtered, cleaned, conditions or {}, reject=reject)
     found = find(
         cleaned,
         ica,
@@ -245,7 +267,8 @@ def estimated(raw: BaseRaw, **options: Any) -> Work:
         filtered=filtered,
     )
     taken = Taken(np.zeros((0, raw.n_times))) if found.taken is None else found.taken
-    settings = settings_of(ica, raw, **options | {"artifacts": list(artifacts)})
+    options |= {"artifacts": list(artifacts), "evoked_free": free}
+    settings = settings_of(ica, raw, **options)
     return Work(cleaned, filtered, ica, found, taken, settings, suspects)
 
 
@@ -320,7 +343,10 @@ def conclude(
     if by_hand is not None:
         share = _share(by_hand.components, in_band[taken.parts.index(by_hand)], filtered, ica)
         lines.append(hand_line(by_hand.components, share))
-    verdict = ". ".join(lines) or none_line(results)
+    lines = lines or [none_line(results)]
+    if settings.get("evoked_free"):
+        lines.append(evoked_line(settings["evoked_free"]))
+    verdict = ". ".join(lines)
     logger.info(f"Clean: {verdict}.")
     return Cleaned(
         raw=cleaned,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,12 @@ from mne_otica.artifacts import search
 from mne_otica.cleaning.clean import check_options, conclude, estimated, fit_ica, settings_of
 from mne_otica.cleaning.cut import Cut
 from mne_otica.cleaning.decide import DEFAULT, earned, judged
+from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.cleaning.suspects import leave_out_suspects
 from mne_otica.removal.layout import Layout
 from mne_otica.removal.remove import Part, Taken, parts_of, subtract
+from mne_otica.signals.conditions import conditions_of
 from mne_otica.signals.recording import mark_bad, quiet
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.utils.checks import RandomState, _validate_flag, _validate_type
@@ -28,6 +30,8 @@ from mne_otica.utils.checks import RandomState, _validate_flag, _validate_type
 if TYPE_CHECKING:
     from mne import BaseEpochs
     from mne.io import BaseRaw
+
+    from mne_otica.ica import ICA
 
 _EDGE = 0.05  # s at either end of an epoch that are not searched for events
 
@@ -39,6 +43,7 @@ def clean_epochs(
     *,
     artifacts: str | Sequence[str] = DEFAULT,
     removal: str = "events",
+    evoked_free: bool = False,
     n_components: int | float | None = None,
     l_freq: float | None = 1.0,
     h_freq: float | None = 40.0,
@@ -63,6 +68,10 @@ def clean_epochs(
         :func:`mne_otica.clean_raw`.
     removal : "events" | "component"
         Whether to remove only the artifacts, or whole components.
+    evoked_free : bool
+        Whether to fit the ICA on a copy without the average response of each condition in
+        ``epochs.event_id``, so that a response that comes with the artifacts is not removed with
+        them. This fits twice.
     n_components : int | float | None
         How many components to fit.
     l_freq, h_freq : float | None
@@ -102,6 +111,7 @@ def clean_epochs(
     _validate_type(raw, (mne.io.BaseRaw, None), "raw", "Raw or None")
     _validate_flag(find_bad_channels, "find_bad_channels")
     artifacts = check_options(artifacts, removal, max_components)
+    _validate_flag(evoked_free, "evoked_free")
     with quiet():
         epochs = epochs.copy().load_data()  # drops bad epochs
     if not len(epochs):
@@ -117,13 +127,17 @@ def clean_epochs(
         reject_by_annotation=True,
         find_bad_channels=find_bad_channels,
     )
-    return _alone(epochs, **options) if raw is None else _in_recording(epochs, raw, **options)
+    clean = _alone if raw is None else partial(_in_recording, raw=raw)
+    return clean(epochs, event_id=epochs.event_id if evoked_free else {}, **options)
 
 
-def _in_recording(epochs: BaseEpochs, raw: BaseRaw, **options: Any) -> Cleaned:
+def _in_recording(
+    epochs: BaseEpochs, event_id: Mapping[str, int], raw: BaseRaw, **options: Any
+) -> Cleaned:
     """Remove from loaded epochs, in place, what is estimated in their recording."""
     cut = Cut.of(epochs, raw)
-    work = estimated(raw, **options)
+    conditions = conditions_of(raw, epochs.events, event_id) if event_id else {}
+    work = estimated(raw, conditions, **options)
     subtract(work.raw, work.ica, work.ica.exclude, work.taken.courses)
     if work.taken.courses.any():
         maps = maps_in_volts(work.ica)[:, work.ica.exclude]
@@ -138,7 +152,7 @@ def _in_recording(epochs: BaseEpochs, raw: BaseRaw, **options: Any) -> Cleaned:
     return replace(work.conclude(), epochs=epochs)
 
 
-def _alone(cleaned: BaseEpochs, **options: Any) -> Cleaned:
+def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> Cleaned:
     """Fit, find and measure on loaded epochs without their recording, and clean them in place."""
     options |= {"l_freq": None, "h_freq": None}
     epochs = cleaned[_finite(cleaned)]
@@ -154,7 +168,16 @@ def _alone(cleaned: BaseEpochs, **options: Any) -> Cleaned:
     # Detrending has the effect of a high-pass filter; without this MNE warns that there was none.
     with ready.info._unlock():
         ready.info["highpass"] = max(ready.info["highpass"], 1.0)
-    ica = fit_ica(ready, options["n_components"], options["random_state"], True)
+    joined, length = _joined(ready), len(ready.times)
+
+    def fit(copy: BaseRaw) -> ICA:
+        ready._data = copy.get_data().reshape(-1, len(ready), length).swapaxes(0, 1)
+        return fit_ica(ready, options["n_components"], options["random_state"], True)
+
+    starts, codes = length * np.arange(len(ready)), ready.events[:, 2]
+    conditions = {name: starts[codes == code] for name, code in event_id.items()}
+    window = (0.0, length / ready.info["sfreq"])
+    ica, options["evoked_free"] = fit_evoked_free(fit, joined, epochs, conditions, window=window)
     with quiet():
         scores = search(
             ica, epochs, artifacts=options["artifacts"], max_components=options["max_components"]

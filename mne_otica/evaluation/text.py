@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from mne_otica.evaluation.measures import LEAST_REMOVED, OVER_CLEANED, KindResult
 
@@ -92,6 +93,21 @@ def _source(result: KindResult) -> str:
 def hand_line(components: Sequence[int], share: float) -> str:
     """Return the sentence about whole components that a person chose."""
     return f"chosen by hand: {_names(components)}; {_percent(share, 1)} of the signal removed"
+
+
+def evoked_line(facts: Mapping[str, Any]) -> str:
+    """Return the sentence about the responses that the ICA was fitted without."""
+    told = [
+        f"{name} ({clean} of {facts['trials'][name]} trials without blinks)"
+        for name, clean in facts["clean_trials"].items()
+        if name not in facts["left_out"]
+    ]
+    line = (
+        f"fitted without the evoked responses of {' and '.join(told)}" if told else "fitted as is"
+    )
+    if facts["left_out"]:
+        line += f"; too few trials without blinks: {', '.join(facts['left_out'])}"
+    return _short(line, "")
 
 
 def none_line(kinds: Iterable[str]) -> str:

@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 from mne_otica.cleaning import clean as cleaning
 from mne_otica.cleaning.by_hand import conclude_choice
 from mne_otica.cleaning.decide import Found, find
+from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.saved import found_again, found_content
 from mne_otica.evaluation.measures import plain
 from mne_otica.removal.remove import Taken, take_out, to_take
+from mne_otica.signals.conditions import conditions_of
 from mne_otica.signals.recording import filtered_copy
 from mne_otica.study import storage as files
 from mne_otica.study.components_table import (
@@ -132,13 +134,20 @@ class UnitStages(UnitState):
         fit = self.parameters("fit")
         reject = fit["reject_by_annotation"]
         data = self._together(self._copy_to_fit)
-        ica = cleaning.fit_ica(data, fit["n_components"], fit["random_state"], reject)
+        ica, evoked_free = fit_evoked_free(
+            lambda copy: cleaning.fit_ica(copy, fit["n_components"], fit["random_state"], reject),
+            data,
+            data,
+            conditions_of(data, fit["events"]),
+            reject=reject,
+        )
         ica.save(scratch / self.path("fit", ".fif").name)
         return {
             "n_components": ica.n_components_,
             "n_iter": ica.n_iter_,
             "converged": ica.converged_,
             "rank": ica.rank_,
+            "evoked_free": evoked_free,
             "seconds": data.n_times / data.info["sfreq"],
             "seconds_fitted": ica.n_samples_ / data.info["sfreq"],
         }
