@@ -355,13 +355,14 @@ def _figures(one: KindResult) -> list[tuple[str, str]]:
             f"Reduction of the RMS at {many}, all channels",
             f"{benefit.overall:.0%}{_over_events(benefit.interval, many)}",
         ),
-        (f"Removed away from {many}", f"{harm.taken_out:.1%} of the signal ({taken})"),
-        (f"Change of power away from {many}", power),
         ("Rank", f"{harm.rank_before} before, {harm.rank_after} after"),
     ]
-    if harm.sham is not None:
-        rows.insert(-2, (f"Removed for sham {many}", f"{harm.sham:.1%} of the signal"))
-    return rows
+    if not np.isnan(harm.taken_out):
+        bands = f" ({taken})" if taken else ""
+        rows.append((f"Removed away from {many}", f"{harm.taken_out:.1%} of the signal{bands}"))
+        if harm.sham is not None:
+            rows.append((f"Removed for sham {many}", f"{harm.sham:.1%} of the signal"))
+    return rows + [(f"Change of power away from {many}", power)] * bool(power)
 
 
 def _bands(shares: dict[str, float], form: str) -> str:

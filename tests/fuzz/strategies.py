@@ -82,7 +82,10 @@ class Made:
     def cut(self, raw: mne.io.BaseRaw) -> mne.Epochs:
         """Cut epochs from it."""
         events = mne.make_fixed_length_events(raw, start=0.3, duration=1.7)
-        return mne.Epochs(raw, events, tmin=-0.2, verbose="error", **self.epochs)
+        options = dict(self.epochs)
+        if "nan" in self.spoiled:  # which MNE cannot detrend
+            options["detrend"] = None
+        return mne.Epochs(raw, events, tmin=-0.2, verbose="error", **options)
 
 
 KINDS = ["blink", "eye movement", "heartbeat", "muscle", "electrode"]
