@@ -278,6 +278,12 @@ BAD = [
     ),
     (clean_study, lambda: clean_study(), ValueError, "either a list of files or bids_root"),
     (clean_raw, lambda: clean_raw(raw(), removal="all"), ValueError, "Invalid value .* 'removal'"),
+    (
+        clean_raw,
+        lambda: clean_raw(raw(), find_bad_channels="no"),
+        TypeError,
+        "find_bad_channels must be",
+    ),
     (clean_epochs, lambda: clean_epochs(raw()), TypeError, "epochs must be an inst.*Epochs"),
     (clean_epochs, lambda: clean_epochs(epochs(), raw=X), TypeError, "raw must be an inst.*Raw"),
     (clean_epochs, lambda: clean_epochs(epochs(), removal="a"), ValueError, "removal"),
@@ -418,18 +424,6 @@ BAD = [
         "reject_by_annotation must be",
     ),
     *measures(rms_reduction),
-    (
-        rms_reduction,
-        lambda: rms_reduction(*pair(), events(), random_state="a"),
-        TypeError,
-        "random_state must be",
-    ),
-    (
-        rms_reduction,
-        lambda: rms_reduction(*pair(), events(), random_state=-1),
-        ValueError,
-        "random_state must be",
-    ),
     *measures(preservation),
     (rms_reduction, lambda: rms_reduction(*pair(), events()[:0]), ValueError, "no events"),
     (

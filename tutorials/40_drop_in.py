@@ -76,9 +76,8 @@ print(f"{len(epochs)} epochs, blink component {indices}")
 result = mne_otica.clean_epochs(epochs, raw)
 clean_epochs = result.epochs
 print(result.verdict)
-peak_before, peak_after = (
-    1e6 * np.ptp(one.get_data("EEG 003"), axis=-1).max() for one in (epochs, clean_epochs)
-)
+peak_before = 1e6 * np.ptp(epochs.get_data("EEG 003"), axis=-1).max()
+peak_after = 1e6 * np.ptp(clean_epochs.get_data("EEG 003"), axis=-1).max()
 print(f"Largest peak to peak at EEG 003: {peak_before:.0f} µV before, {peak_after:.0f} µV after")
 
 # %%

@@ -71,7 +71,7 @@ def rechosen(
     check_recording(result)
     ica = result.ica.copy()
     ica.exclude = sorted({int(k) for k in components})
-    raw = put_back(result.raw.copy(), result.ica, result.removed)
+    raw = put_back(result.raw.copy().load_data(verbose="error"), result.ica, result.removed)
     reject = result.settings["reject_by_annotation"]
     blinks = blinks_of_choice(raw, ica, result.artifacts, result.ica.exclude, reject)
     decisions = {
@@ -89,7 +89,7 @@ def rechosen(
     found = Found(result.artifacts, decisions, result.status, result.verdict)
     taken = take_out(raw, ica, decisions, result.settings)
     chosen = conclude_choice(raw, result._filtered, ica, found, taken, result.settings, brief=brief)
-    return replace(chosen, stability=result.stability)
+    return replace(chosen.with_suspects(result.suspects), stability=result.stability)
 
 
 def _add_choice(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica.artifacts import ArtifactScores
+from mne_otica.cleaning.suspects import told_suspects
 from mne_otica.evaluation.measures import KindResult, plain
 from mne_otica.evaluation.text import component_names, kind_line
 from mne_otica.ica import ICA
@@ -67,6 +68,9 @@ class Cleaned:
         removal does measurable good.
     epochs : instance of Epochs | None
         The cleaned epochs, of :func:`mne_otica.clean_epochs`.
+    suspects : dict
+        EEG channels that look bad but were not marked, with the reason; see
+        ``find_bad_channels`` of :func:`mne_otica.clean_raw`.
     stability : instance of Stability | None
         How reproducible the components are, with ``stability=True``.
     """
@@ -86,7 +90,26 @@ class Cleaned:
     _filtered: BaseRaw
     _taken: NDArray[np.float64]
     epochs: BaseEpochs | None = None
+    suspects: dict[str, str] = field(default_factory=dict)
     stability: Stability | None = None
+
+    def with_suspects(self, suspects: dict[str, str]) -> Cleaned:
+        """Return this result with a sentence about suspect channels.
+
+        Parameters
+        ----------
+        suspects : dict
+            The channels, with the reason.
+
+        Returns
+        -------
+        result : instance of Cleaned
+            A new result, or this one if there are none.
+        """
+        if not suspects:
+            return self
+        verdict = f"{self.verdict}. {told_suspects(suspects)}"
+        return replace(self, suspects=suspects, verdict=verdict)
 
     def filtered(self) -> BaseRaw:
         """Return the EEG that the ICA was fitted on, before cleaning.
@@ -204,6 +227,7 @@ class Cleaned:
             "status": self.status,
             "verdict": self.verdict,
             "components": [int(k) for k in self.ica.exclude],
+            "suspects": self.suspects,
             "settings": self.settings,
             "versions": self.versions,
             "sources": dict(self.artifacts.sources),
@@ -266,6 +290,7 @@ class Cleaned:
             ("Components removed", ", ".join(component_names(self.ica.exclude)) or "none"),
             ("Components fitted", f"{self.ica.n_components_} by {self.ica.method}"),
             ("Samples changed", self._changed()),
+            ("Suspect channels", told_suspects(self.suspects).partition(": ")[2] or "none"),
         ]
         for kind, one in self.kinds.items():
             if line := kind_line(one):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from mne_otica.evaluation.measures import LEAST_REMOVED, OVER_CLEANED, KindResult
 
@@ -76,18 +77,35 @@ def hand_line(components: Sequence[int], share: float) -> str:
     return f"chosen by hand: {_names(components)}; {100 * share:.1f} % of the signal removed"
 
 
+def evoked_line(facts: Mapping[str, Any]) -> str:
+    """Return the sentence about the responses that the ICA was fitted without."""
+    told = [
+        f"{name} ({clean} of {facts['trials'][name]} trials without blinks)"
+        for name, clean in facts["clean_trials"].items()
+        if name not in facts["left_out"]
+    ]
+    line = (
+        f"fitted without the evoked responses of {' and '.join(told)}" if told else "fitted as is"
+    )
+    if facts["left_out"]:
+        line += f"; too few trials without blinks: {', '.join(facts['left_out'])}"
+    return line
+
+
 def none_line(kinds: Iterable[str]) -> str:
     """Return the sentence if nothing was found."""
     *most, last = [PLURALS[kind] for kind in kinds]
     return f"no {', '.join(most)}{' or ' if most else ''}{last} found, nothing removed"
 
 
+def listed(names: Sequence[str]) -> str:
+    """Return the first names, and the number of the others."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
 def _names(components: Sequence[int]) -> str:
-    """Return the names of the first components, and the number of the others."""
-    names = component_names(components)
-    if len(names) <= _NAMED:
-        return ", ".join(names)
-    return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
+    return listed(component_names(components))
 
 
 def _short(line: str) -> str:

@@ -310,8 +310,8 @@ def behind_picard(raw, ours):
     ica.fit(before)
     ica.exclude = [int(k) for k in ica.find_bads_eog(raw)[0]]
     assert len(ica.exclude) == len(ours.ica.exclude) == 1
-    samples = ours.kinds["blink"].benefit.samples - raw.first_samp
-    half = int(round(0.25 * raw.info["sfreq"]))
+    samples = before.samples(ours.kinds["blink"].benefit.samples[:, np.newaxis])
+    half = int(round(0.25 * before.info["sfreq"]))
     power = []
     for after in (before, ours.ica.apply(before.copy()), ica.apply(before.copy())):
         data = after.get_data(ours.kinds["blink"].benefit.most_affected())
