@@ -19,9 +19,11 @@ _GATE = 0.5  # excess kurtosis between 1 and 10 Hz; wide: even one blink a secon
 TOGETHER = 0.5  # share of the large deflections that have to be at the blinks of the best
 _LOCKED = 1.5  # power of the average at the blinks over all between them: never a brain's response
 _ONCE_OR_TWICE = 2  # events that are too few to be called blinks by their likeness
-# What makes one a blink all the same: far above noise, as large as a lid makes it, with its map and
-# on one side; with an EOG that agrees it is one. Set by hand, as no benchmark has so few blinks.
-_LARGE, _LARGE_VOLTS, _FRONTAL, _SWINGS_BACK, _PROVEN = 15.0, 50e-6, 0.8, 0.6, 0.85
+# What makes one a blink all the same. Set by hand, as no benchmark has so few blinks.
+_LARGE = 15.0  # robust standard deviations, three times what noise reaches
+_FRONTAL = 0.8  # correlation with the map of a blink
+_SWINGS_BACK = 0.6  # to the other side, as a jump does after a filter
+_PROVEN = 0.85  # correlation with an EOG that proves it
 _SOME_EVENTS = 6  # that are enough to tell whether they come at even intervals
 _UPSIDE_DOWN = 0.85  # what the map of the eyes counts with the opposite sign
 
@@ -216,8 +218,7 @@ def _once_or_twice(row: ArtifactRow, components: Components, threshold: float) -
     found, known = components.blinks[row.component], row.figures
     if row.answer == "yes" or not known or found.n_events > _ONCE_OR_TWICE:
         return row
-    large = found.height >= _LARGE and not known["amplitude"] < _LARGE_VOLTS
-    if not large or not known["frontality"] >= _FRONTAL or found.rebound > _SWINGS_BACK:
+    if found.height < _LARGE or not known["frontality"] >= _FRONTAL or found.rebound > _SWINGS_BACK:
         return row
     proven = known["eog_correlation"] >= _PROVEN
     times = "one event" if found.n_events == 1 else f"{found.n_events} events"

@@ -158,27 +158,43 @@ def _gains(
     courses = in_band(part.courses)
     if part.l_freq is not None:
         return gains_in_band(part, courses, before, maps, bad, sfreq), None
-    signs = signs_of(part, events[:, 0] - filtered.origin, filtered.sfreq)
-    options = (bad, sfreq)
-    gains = gains_at_events(
-        part, courses, before, maps, (filtered.samples(events), signs), *options
-    )
+    options = (before, maps, bad, filtered)
+    gains = _gains_of_each(part, courses, events[:, 0] - filtered.origin, *options)
     gains = {k: gain if gain > LEAST_GAIN else 0.0 for k, gain in gains.items()}
     if part.estimate is None or part.estimate.model is None:
         return gains, None
     sham = sham_events(part.estimate, filtered.sfreq, part.courses.shape[1])
     sham_courses = in_band(sham_part(part.estimate, sham))
-    chance = gains_at_events(
-        part,
-        sham_courses,
-        before,
-        maps,
-        (sham // filtered.step, signs_of(part, sham, filtered.sfreq)),
-        *options,
-    )
+    chance = _gains_of_each(part, sham_courses, sham, *options)
     return {
         k: gain if gain > chance.get(k, 0.0) else 0.0 for k, gain in gains.items()
     }, sham_courses
+
+
+def _gains_of_each(
+    part: Part,
+    courses: NDArray[np.float64],
+    samples: NDArray[np.int64],
+    before: NDArray[np.float64],
+    maps: NDArray[np.float64],
+    bad: NDArray[np.bool_],
+    filtered: LowRateRaw,
+) -> dict[int, float]:
+    """Return what each component gains, by the directions of its own steps if it has any.
+
+    Eyes that turn up do not turn to the right as well: by the directions of one component the steps
+    of another cancel.
+    """
+    step = part.kind is not None and kinds()[part.kind].removal.shape == "step"
+    rows = [[row] for row in range(len(part.components))] if step else [slice(None)]
+    gains = {}
+    for row in rows:
+        one = part.only([part.components[k] for k in row]) if step else part
+        events = (samples // filtered.step, signs_of(one, samples, filtered.sfreq))
+        gains |= gains_at_events(
+            one, courses[row], before, maps, events, bad, filtered.info["sfreq"]
+        )
+    return gains
 
 
 def signs_of(part: Part, samples: NDArray[np.int64], sfreq: float) -> NDArray[np.float64]:
