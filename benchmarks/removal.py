@@ -30,7 +30,7 @@ from mne_otica.cleaning.clean import fit_ica
 from mne_otica.ica import ICA
 from mne_otica.removal.estimate import sham_part
 from mne_otica.removal.remove import parts_of, subtract
-from mne_otica.signals.recording import filtered_copy
+from mne_otica.signals.reading import filtered_copy
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.simulation import simulate_raw
 

@@ -4,7 +4,7 @@
 
 A benchmark that is run with ``--write`` keeps its tables, the date and the versions in
 ``benchmarks/results``. This command writes the pages from these files alone: ``RESULTS.md``,
-``docs/results.md``, and the blocks of README and documentation that stand between
+and the blocks of README and documentation that stand between
 ``<!-- table: NAME -->`` and ``<!-- end of table -->``. ``tests/test_numbers.py`` fails if a page
 differs.
 """
@@ -17,7 +17,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
+from itertools import groupby
 from pathlib import Path
+
+import numpy as np
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "benchmarks" / "results"
@@ -50,6 +53,10 @@ class Environment:
         versions = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         return f"{self.date}, {self.cores} cores, BLAS threads: {self.threads}, {versions}."
 
+    def short(self) -> str:
+        """Return the date and the version of this package; RESULTS.md has the others."""
+        return f"Measured {self.date} with mne-otica {self.versions['mne-otica']}."
+
 
 def environment() -> Environment:
     """Return the date of today, the machine and the versions."""
@@ -58,12 +65,49 @@ def environment() -> Environment:
 
 
 @dataclass
+class Table:
+    """A table, with the heading above it."""
+
+    heading: str
+    columns: list[str]
+    rows: list[list[str]]
+
+    def __str__(self) -> str:
+        heading = f"### {self.heading}\n\n" if self.heading else ""
+        return heading + markdown(self.columns, self.rows)
+
+    def by_column(self) -> list[dict[str, str]]:
+        """Return the rows as dictionaries."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+@dataclass
 class Record:
-    """One run of a benchmark: its title, when and with what it ran, and its tables."""
+    """One run of a benchmark: its title, when and with what it ran, its tables and remarks."""
 
     title: str
     environment: Environment
-    lines: list[str]
+    parts: list[str | Table]
+
+    @classmethod
+    def of_lines(cls, title: str, environment: Environment, lines: Iterable[str]) -> "Record":
+        """Return the record of what a benchmark printed."""
+        parts: list[str | Table] = []
+        heading = ""
+        printed = "\n".join(lines).strip().splitlines()
+        for start, group in groupby(
+            printed, lambda line: line[:1] if line[:1] in "|#" else "words"
+        ):
+            first, *others = group
+            if start == "#":
+                heading = first.removeprefix("### ")
+            elif start == "|":
+                rows = [_cells(line) for line in others if set(line) - set("|- ")]
+                parts.append(Table(heading, _cells(first), rows))
+                heading = ""
+            elif start:
+                parts.append("\n".join([first, *others]))
+        return cls(title, environment, parts)
 
     @property
     def path(self) -> Path:
@@ -75,16 +119,21 @@ class Record:
     def read(cls, name: str) -> "Record":
         """Return the record of a name."""
         kept = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-        return cls(kept["title"], Environment(**kept["environment"]), kept["lines"])
+        if "lines" in kept:  # as printed
+            return cls.of_lines(kept["title"], Environment(**kept["environment"]), kept["lines"])
+        parts = [part if isinstance(part, str) else Table(**part) for part in kept["parts"]]
+        return cls(kept["title"], Environment(**kept["environment"]), parts)
 
     def write(self) -> None:
         """Keep the record."""
         text = json.dumps(asdict(self), indent=1, ensure_ascii=False)
+        # A row of a table on one line: the innermost lists hold nothing but text without brackets.
+        text = re.sub(r"\[\n[^\[\]{}]*\]", lambda row: " ".join(row[0].split()), text)
         self.path.write_text(f"{text}\n", encoding="utf-8")
 
     def text(self) -> str:
-        """Return the tables and what is said about them."""
-        return "\n".join(self.lines).strip()
+        """Return the tables and remarks in Markdown."""
+        return "\n\n".join(str(part) for part in self.parts)
 
     def section(self) -> str:
         """Return the section of the page."""
@@ -92,17 +141,8 @@ class Record:
 
     def tables(self) -> dict[str, list[dict[str, str]]]:
         """Return the rows of the tables, by the heading above each of them."""
-        found: dict[str, list[dict[str, str]]] = {}
-        heading, header = "", None
-        for line in "\n".join(self.lines).splitlines():
-            if not line.startswith("|"):
-                heading, header = line.removeprefix("### ") or heading, None
-            elif header is None:
-                header = _cells(line)
-                found[heading] = []
-            elif set(line) - set("|- "):
-                found[heading].append(dict(zip(header, _cells(line), strict=True)))
-        return found
+        tables = [part for part in self.parts if isinstance(part, Table)]
+        return {table.heading: table.by_column() for table in tables}
 
 
 def _cells(line: str) -> list[str]:
@@ -111,13 +151,13 @@ def _cells(line: str) -> list[str]:
 
 def show(title: str, lines: Iterable[str], write: bool) -> None:
     """Print the lines as they come, and keep them as a record if asked to."""
-    record = Record(title, environment(), [])
-    print(f"## {title}\n\n{record.environment}\n")
+    now, printed = environment(), []
+    print(f"## {title}\n\n{now}\n")
     for line in lines:
         print(line, flush=True)
-        record.lines += line.split("\n")
+        printed.append(line)
     if write:
-        record.write()
+        Record.of_lines(title, now, printed).write()
         write_pages()
 
 
@@ -137,7 +177,7 @@ def comparison() -> str:
         cells = [column.get(method, "not run") for column in columns]
         pairs = zip(cells, best, strict=True)
         rows.append([method, *(f"**{cell}**" if cell == low else cell for cell, low in pairs)])
-    return f"{markdown(header, rows)}\n\n{record.environment}"
+    return f"{markdown(header, rows)}\n\n{record.environment.short()}"
 
 
 def _held_out(recording: str) -> dict[str, str]:
@@ -159,15 +199,90 @@ def regimes() -> str:
         "On the mixtures of the paper (nine kinds of sources, each with 10, 20 and 30 of them) "
         f"OT-ICA has the lowest mean error in {won} of {total} cells, compared with FastICA, JADE "
         f"and Picard of both kinds ({trials} trials each; `python -m benchmarks.paper table`, "
-        "`docs/results.md`)."
+        "`benchmarks/PAPER.md`)."
     )
+
+
+def rivals() -> str:
+    """Return the table of README: real blinks put into real EEG, cleaned by several methods."""
+    record = Record.read("removal-of-blinks-real-eeg-with-real-blinks-put-in")
+    tables = [part for part in record.parts if isinstance(part, Table)]
+    names = {
+        "by events": "**mne-otica**",
+        "whole component": "the whole component removed, as usual after ICA",
+        "EOGRegression": "regression on the EOG (MNE)",
+        "wavelets, as wICA": "wavelets in the component (wICA)",
+        "ASR, meegkit": "ASR (meegkit)",
+    }
+    found = {row["method"]: row for row in tables[-1].by_column()}
+    header = ["median error", "at blinks", "away from them", "worst away"]
+    keys = ["median error at blinks", "away", "worst away"]
+    rows = [[name, *(found[method][key] for key in keys)] for method, name in names.items()]
+    return f"{markdown(header, rows)}\n\n{record.environment.short()}"
 
 
 def tables_of(*names: str) -> str:
     """Return the tables of records, below a section of a page, with dates and versions."""
     records = [Record.read(name) for name in names]
-    parts = [f"{record.text()}\n\n{record.environment}" for record in records]
+    parts = [f"{record.text()}\n\n{record.environment.short()}" for record in records]
     return "\n\n".join(parts).replace("### ", "#### ")
+
+
+def real_summary() -> str:
+    """Return medians and worst cases over the real recordings."""
+    record = Record.read("real-recordings")
+    only, all_kinds = (part.by_column()[:-2] for part in record.parts if isinstance(part, Table))
+    rows = []
+    for asked, recordings, artifact in (
+        ("blinks", only, "blink"),
+        ("all kinds", all_kinds, "blink"),
+        ("all kinds", all_kinds, "saccade"),
+        ("all kinds", all_kinds, "heartbeat"),
+    ):
+        seen = [row for row in recordings if row[artifact].endswith("%")]
+        shares, rest = (
+            [float(row[key].rstrip(" %")) for row in seen] for key in (artifact, "elsewhere")
+        )
+        middle = f"{np.median(shares):.0f} %, {np.median(rest):.1f} %"
+        rows.append(
+            [
+                asked,
+                f"{artifact}s",
+                str(len(seen)),
+                middle,
+                f"{min(shares):.0f} %, {max(rest):.1f} %",
+            ]
+        )
+    free = [row["elsewhere"] for row in only if not row["blink"]]
+    changed = [share for share in free if share != "0.0 %"]
+    told = f", {len(changed)} by {' and '.join(changed)}" if changed else ""
+    header = [
+        "asked for",
+        "in recordings with",
+        "number",
+        "median removed, elsewhere",
+        "worst of each",
+    ]
+    return (
+        f"{markdown(header, rows)}\n\nOf {len(free)} recordings without blinks, "
+        f"{len(free) - len(changed)} were not changed when blinks were asked for"
+        f"{told}. "
+        f"{record.environment.short()}"
+    )
+
+
+def remarks_of(name: str) -> str:
+    """Return a record without its tables."""
+    record = Record.read(name)
+    remarks = [part for part in record.parts if isinstance(part, str)]
+    return "\n\n".join([*remarks, record.environment.short()])
+
+
+def last_table(name: str) -> str:
+    """Return the last table of a record, the summary of the others."""
+    record = Record.read(name)
+    tables = [part for part in record.parts if isinstance(part, Table)]
+    return f"{tables[-1]}\n\n{record.environment.short()}"
 
 
 def training() -> str:
@@ -184,10 +299,14 @@ def training() -> str:
 
 
 BLOCKS = {
+    "rivals": rivals,
+    "real_summary": real_summary,
+    "real": lambda: tables_of("real-recordings").replace("#### ", "### "),
+    "put_in": lambda: last_table("removal-of-blinks-real-eeg-with-real-blinks-put-in"),
+    "evoked": lambda: last_table("removal-of-blinks-evoked-responses"),
     "training": training,
     "kinds": lambda: tables_of("kinds-of-artifacts-simulated-recordings"),
     "kinds_removal": lambda: tables_of("kinds-of-artifacts-removal-from-simulated-recordings"),
-    "kinds_real": lambda: tables_of("kinds-of-artifacts-real-recordings"),
     "comparison": comparison,
     "regimes": regimes,
     "simulations": lambda: tables_of("solver-simulations"),
@@ -196,10 +315,8 @@ BLOCKS = {
     "study": lambda: tables_of("studies-40-recordings-of-60-s"),
     "channels": lambda: tables_of("few-channels"),
     "unseen": lambda: tables_of("seeds-not-used-before"),
-    "index": lambda: tables_of("stability-judge"),
+    "index": lambda: remarks_of("stability-judge"),
     "refits": lambda: tables_of("stability-time"),
-    "recordings": lambda: tables_of("stability-recordings"),
-    "numbers": lambda: tables_of("stability-numbers"),
 }
 
 
@@ -225,7 +342,7 @@ def records_page() -> str:
     head = (
         "# Benchmark results\n\nWritten by `python -m benchmarks.results` from "
         "`benchmarks/results`; edit nothing here by hand. The\nexperiments of the paper are in "
-        "`docs/results.md`.\n"
+        "`PAPER.md`.\n"
     )
     names = sorted(path.stem for path in FOLDER.glob("*.json"))
     return "\n".join([head, *(Record.read(name).section() for name in names)])

@@ -54,7 +54,7 @@ autodoc_default_options = {"inherited-members": False}
 numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False  # the class template lists them
 numpydoc_attributes_as_param_list = True
-checks = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["tool"]
+checks = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
 numpydoc_validation_checks = set(checks["numpydoc_validation"]["checks"])
 numpydoc_validation_exclude = set(checks["numpydoc_validation"]["exclude"])
 numpydoc_xref_param_type = True
@@ -63,10 +63,7 @@ numpydoc_xref_aliases = {
     "Axes": "matplotlib.axes.Axes",
     "ArtifactRow": "mne_otica.artifacts.ArtifactRow",
     "ArtifactScores": "mne_otica.artifacts.ArtifactScores",
-    "BlinkCandidate": "mne_otica.artifacts.BlinkCandidate",
-    "BlinkScores": "mne_otica.artifacts.BlinkScores",
-    "BlinkTimes": "mne_otica.artifacts.BlinkTimes",
-    "Cleaned": "mne_otica.cleaning.clean.Cleaned",
+    "Cleaned": "mne_otica.cleaning.Cleaned",
     "Covariance": "mne.Covariance",
     "Epochs": "mne.Epochs",
     "Figure": "matplotlib.figure.Figure",
@@ -75,13 +72,13 @@ numpydoc_xref_aliases = {
     "Info": "mne.Info",
     "Mixture": "mne_otica.simulation.Mixture",
     "Path": "pathlib.Path",
-    "Preservation": "mne_otica.evaluation.measures.Preservation",
-    "RMSReduction": "mne_otica.evaluation.measures.RMSReduction",
+    "Preservation": "mne_otica.evaluation.Preservation",
+    "RMSReduction": "mne_otica.evaluation.RMSReduction",
     "RandomState": "numpy.random.RandomState",
     "Raw": "mne.io.Raw",
     "Report": "mne.Report",
     "SimulatedRecording": "mne_otica.simulation.SimulatedRecording",
-    "Stability": "mne_otica.trust.stability.Stability",
+    "Stability": "mne_otica.trust.Stability",
     "Study": "mne_otica.study.Study",
     "ndarray": "numpy.ndarray",
 }
@@ -122,13 +119,13 @@ sphinx_gallery_conf = {
 
 # -- Command line ------------------------------------------------------------------------
 def write_help(app: Sphinx) -> None:
-    """Write the help of each command that the page on the command line shows."""
+    """Write the help of each command that a page shows."""
     os.environ.update(COLUMNS="88", NO_COLOR="1")
-    page = (HERE / "cli.md").read_text()
-    for name in re.findall(r"generated/help/(\w+)\.txt", page):
+    text = "".join(page.read_text(encoding="utf-8") for page in HERE.glob("*.md"))
+    for name in re.findall(r"generated/help/(\w+)\.txt", text):
         path = HERE / "generated" / "help" / f"{name}.txt"
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w") as file, redirect_stdout(file), suppress(SystemExit):
+        with path.open("w", encoding="utf-8") as file, redirect_stdout(file), suppress(SystemExit):
             cli.main([name, "--help"])
 
 
@@ -156,9 +153,9 @@ html_static_path = ["_static"]
 html_css_files = ["style.css"]
 html_show_sourcelink = False
 # Pages without pages below them need no list of these.
-html_sidebars = {page: [] for page in ("index", "start", "how")}
+html_sidebars = {page: [] for page in ("index", "start")}
 html_theme_options = {
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 4,
     "navigation_with_keys": False,
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "show_toc_level": 2,

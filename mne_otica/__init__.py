@@ -2,7 +2,7 @@
 
 import lazy_loader
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # The public names are in __init__.pyi. Each is imported when it is first used, as in MNE, so
 # that nobody who draws no figures waits for Matplotlib.

@@ -92,16 +92,16 @@ def test_commands_are_valid(command):
 
 
 def test_every_page_is_in_a_table_of_contents():
-    text = "".join(page.read_text() for page in PAGES)
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     listed = "\n".join(re.findall(r"```\{toctree\}\n(.*?)```", text, re.S))
     names = {page.stem for page in PAGES[1:]} - {"index"}
     assert names <= set(re.findall(r"[\w-]+", listed))
 
 
 def test_conda_recipe_agrees_with_the_package():
-    template = jinja2.Template((ROOT / "recipe" / "meta.yaml").read_text())
+    template = jinja2.Template((ROOT / "recipe" / "meta.yaml").read_text(encoding="utf-8"))
     recipe = yaml.safe_load(template.render(PYTHON="python"))
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = {"matplotlib-base": "matplotlib", "mne-base": "mne"}
     run = [one.split() for one in recipe["requirements"]["run"]]
     needed = {names.get(name, name): floor for name, floor in run}
@@ -119,13 +119,27 @@ def test_conda_recipe_agrees_with_the_package():
 
 
 def test_citation_and_issue_templates_can_be_read():
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert {"cff-version", "message", "title", "authors"} <= set(citation)
     assert mne_otica.__version__.startswith(citation["version"])
     # A version that is not being developed any more has a date, the same everywhere.
     if mne_otica.__version__ == citation["version"]:
         heading = f"## {citation['version']} ({citation['date-released']})"
-        assert heading in (ROOT / "CHANGELOG.md").read_text()
+        assert heading in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"):
-        template = yaml.safe_load(path.read_text())
+        template = yaml.safe_load(path.read_text(encoding="utf-8"))
         assert path.name == "config.yml" or {"name", "description", "body"} <= set(template)
+
+
+def test_workflow_and_paper_can_be_read():
+    workflow = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
+    assert ".ci/run" in [step.get("run") for step in workflow["jobs"]["everything"]["steps"]]
+    oldest = workflow["jobs"]["tests"]["strategy"]["matrix"]["python"][0]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["requires-python"] == f">={oldest}"
+    paper = (ROOT / "paper.md").read_text(encoding="utf-8")
+    header = yaml.safe_load(paper.split("---", 2)[1])
+    assert {"title", "tags", "authors", "affiliations", "date", "bibliography"} <= set(header)
+    known = (ROOT / header["bibliography"]).read_text(encoding="utf-8")
+    for key in re.findall(r"@(\w+)", paper.split("---", 2)[2]):
+        assert f"{{{key}," in known

@@ -16,11 +16,13 @@ from mne_otica import datasets, metrics, simulation, viz
 from mne_otica.artifacts import ArtifactRow, ArtifactScores
 from mne_otica.cleaning.clean import Cleaned
 from mne_otica.evaluation.measures import Preservation, RMSReduction
-from mne_otica.study.study import Study
+from mne_otica.study.access import Study
 from mne_otica.trust.stability import Stability
 
 ROOT = Path(__file__).parents[1]
-SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_validation"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+    "numpydoc_validation"
+]
 RESULTS = (ArtifactRow, ArtifactScores, Cleaned, Preservation, RMSReduction)
 RESULTS += (simulation.SimulatedRecording, Stability, Study)
 
@@ -73,7 +75,7 @@ def test_examples_of_docstrings_hold(function):
 
 
 def test_public_names_are_on_the_api_page():
-    page = (ROOT / "docs" / "api.rst").read_text()
+    page = (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")
     for name in mne_otica.__all__:
         if not inspect.ismodule(getattr(mne_otica, name)):
             assert re.search(rf"^   {name}$", page, re.MULTILINE), name

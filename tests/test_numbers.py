@@ -36,8 +36,8 @@ def test_section_of_an_experiment_says_what_was_measured(name, tmp_path):
     again.rows_path.parent.mkdir(parents=True)
     shutil.copy(Output(name).rows_path, again.rows_path)
     main([name, "--report", "--out", str(tmp_path)])
-    written = _section(tmp_path / "docs" / "results.md", name)
-    assert written == _section(ROOT / "docs" / "results.md", name)
+    written = _section(tmp_path / "benchmarks" / "PAPER.md", name)
+    assert written == _section(ROOT / "benchmarks" / "PAPER.md", name)
     assert Output(name).environments()
 
 
@@ -52,7 +52,10 @@ def test_record_has_a_date_versions_and_tables(path):
 
 def test_tables_of_a_record_are_found_by_their_headings():
     lines = ["Some words.", "", "### One: 2 x 3", "", "| a | b |", "|---|---|", "| 1 | x y |"]
-    record = Record("A title: `command`", Environment("2026-01-01", 2, "1", {"a": "1"}), lines)
+    machine = Environment("2026-01-01", 2, "1", {"a": "1"})
+    record = Record.of_lines("A title: `command`", machine, lines)
+    assert record.parts[0] == "Some words."
     assert record.tables() == {"One: 2 x 3": [{"a": "1", "b": "x y"}]}
+    assert record.text() == "\n".join(lines).replace("|---|---|", "| --- | --- |")
     assert record.path.name == "a-title.json"
     assert str(record.environment) == "2026-01-01, 2 cores, BLAS threads: 1, a 1."

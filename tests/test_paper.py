@@ -16,6 +16,13 @@ from benchmarks.paper.bound import (
 from benchmarks.paper.contrasts import of_population, of_sample, over_angles, standard_sample
 from benchmarks.paper.eeg import remove_blink
 from benchmarks.paper.jade import cumulant_matrices, jade, joint_diagonaliser
+from benchmarks.paper.market_shares import (
+    TRUE_SHARES,
+    assign_to_markets,
+    estimate_impacts,
+    information_shares,
+    simulate_residuals,
+)
 from benchmarks.paper.output import Output, replace_section
 from benchmarks.paper.peers import pairwise_information
 from benchmarks.paper.table import PAPER, TABLE_REGIMES, behind, closest_rivals
@@ -23,13 +30,6 @@ from benchmarks.results import environment
 from mne_otica.metrics import amari_index
 from mne_otica.simulation import mixture
 from mne_otica.solver._linalg import Channels, project
-from tutorials.price_discovery import (
-    TRUE_SHARES,
-    assign_to_markets,
-    estimate_impacts,
-    information_shares,
-    simulate_residuals,
-)
 
 
 def rotation(d, seed):
@@ -241,7 +241,7 @@ def test_an_experiment_writes_numbers_figure_and_section(tmp_path, name):
     assert output.rows()["date"].notna().all()
     assert output.environments() == [str(environment())]
     assert (tmp_path / "docs" / "_static" / "results" / f"{name}.png").exists()
-    page = (tmp_path / "docs" / "results.md").read_text(encoding="utf-8")
+    page = (tmp_path / "benchmarks" / "PAPER.md").read_text(encoding="utf-8")
     assert f"`python -m benchmarks.paper {name}`" in page
 
 

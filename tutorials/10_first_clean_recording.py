@@ -43,14 +43,15 @@ result = mne_otica.clean_raw(raw)
 result
 
 # %%
-# It found 4 blinks in one component, ICA000. Of the average blink, 93 % are gone at the five
-# channels where blinks are largest. Away from blinks, about 1 % of the signal was taken out. The
-# same numbers are attributes of the result:
+# It found 4 blinks in one component, ICA000. The average blink is reduced by 93 % at the five
+# channels where blinks are largest, and away from blinks nothing was removed. The same numbers are
+# attributes of the result:
 
+blink = result.kinds["blink"]
 print(f"Status: {result.status}")
-print(f"Components that hold blinks: {result.ica.exclude}")
-print(f"Average blink removed: {result.benefit.average:.0%}")
-print(f"Taken out away from blinks: {result.harm.taken_out:.1%}")
+print(f"Components that hold blinks: {blink.components}")
+print(f"Average blink removed: {blink.benefit.average:.0%}")
+print(f"Removed away from blinks: {blink.harm.taken_out:.1%}")
 
 # %%
 # Look at it
@@ -61,7 +62,7 @@ print(f"Taken out away from blinks: {result.harm.taken_out:.1%}")
 # - the component that holds them: a frontal topography, and a time course that is flat except at
 #   the blinks, which are marked by ticks;
 # - one blink of that component, and the average of all blinks: the parts removed and kept;
-# - the reduction at each channel, what was taken out away from blinks, and the spectrum there.
+# - the reduction at each channel, what was removed away from blinks, and the spectrum there.
 #
 # :ref:`tut-judging` explains the last row.
 
@@ -91,10 +92,9 @@ print(f"Samples that changed: {changed.mean():.0%}")
 result.raw
 
 # %%
-# ``result.ica`` is the fitted ICA, ``result.scores`` the evidence for each component,
+# ``result.ica`` is the fitted ICA, ``result.artifacts`` the evidence for each component,
 # ``result.events`` the blinks as an MNE events array, and ``result.settings`` all parameters.
-# ``save`` writes the recording, the ICA, all numbers as JSON
-# and a report as one HTML page.
+# ``save`` writes the recording, the ICA, all numbers as JSON and a report as one HTML page.
 
 import tempfile
 from pathlib import Path

@@ -18,6 +18,7 @@ component with the highest kurtosis is not always the right one.
 # sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.stats import kurtosis
 
 import mne_otica
 
@@ -72,23 +73,22 @@ plt.show()
 # than 15 blinks: the excess kurtosis of the pops is about 90, that of the blinks about 17.
 # Choosing the largest kurtosis removes the wrong component.
 
-by_kurtosis, kurtosis = mne_otica.find_bads_blink(ica, filtered, strategy="max_kurtosis")
-print(f"Highest kurtosis: ICA{by_kurtosis[0]:03d}")
-print(f"Excess kurtosis of ICA000: {kurtosis[0]:.0f}, of ICA001: {kurtosis[1]:.0f}")
+excess = kurtosis(sources, axis=1)
+print(f"Highest kurtosis: ICA{np.argmax(excess):03d}")
+print(f"Excess kurtosis of ICA000: {excess[0]:.0f}, of ICA001: {excess[1]:.0f}")
 
 # %%
 # The evidence
 # ------------
-# `mne_otica.find_bads_blink` uses kurtosis only to select candidates. For each of them it measures
-# the height of the events relative to the rest of the component, how similar they are, their
-# duration and rate, and whether the topography is that of a blink or of a single electrode. There
-# is no EOG channel here, and none is needed.
+# `mne_otica.find_bads_blink` measures the height of the events relative to the rest of a component,
+# how similar they are, their duration and rate, and whether the topography is that of a blink or of
+# a single electrode. There is no EOG channel here, and none is needed.
 
 indices, scores = mne_otica.find_bads_blink(ica, raw)
 scores
 
 # %%
-# Every candidate comes with the reason for the decision. For the electrode pops:
+# Every component comes with the reason for the decision. For the electrode pops:
 
 reasons = {row.component: row.reason for row in scores.rows}
 print(reasons[0])
@@ -125,6 +125,6 @@ print(result.verdict)
 
 # %%
 # The third answer is ``"unsure"``: there is a candidate, but the evidence is not sufficient.
-# Nothing is removed in that case either. Look at ``result.scores`` and ``result.plot_components()``
-# and decide yourself: ``result.with_components([1])`` cleans the recording of the components that
-# you chose. ``result.review()`` does the same by clicking.
+# Nothing is removed in that case either. Look at ``result.artifacts`` and
+# ``result.plot_components()`` and decide yourself: ``result.with_components([1])`` cleans the
+# recording of the components that you chose.

@@ -1,136 +1,171 @@
 """
 .. _tut-study:
 
-50. A study from the command line
-=================================
+50. A study: from BIDS to averages
+==================================
 
-One command cleans all recordings of a study. A recording that cannot be read does not stop it, and
-finished stages are not repeated. This tutorial creates a small study, runs the command, changes
-one of its decisions and runs it again.
+Four simulated subjects see targets and standards, and often blink after targets. The brain responds
+to both in the same way, but the blinks make the averages differ. This tutorial removes the blinks
+with one call and compares the averages with the true ones, which are known here.
+
+This needs ``pip install mne-bids pybv``.
 """
 
 # %%
-# A study
-# -------
-# Four recordings of one minute: two with blinks, one without, and one file that is truncated. Any
-# format that MNE reads can be used; these are FIF files.
+# The subjects
+# ------------
+# Each subject sees 40 targets in two minutes, and blinks about 0.3 s after every second of them.
+# The response of the brain is a slow wave over the parietal cortex, 0.4 s after every stimulus,
+# target or standard. ``truth`` has the same recordings without blinks.
 
 # sphinx_gallery_thumbnail_number = 1
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import mne
+import mne_bids
 import numpy as np
-import pandas as pd
 
 import mne_otica
 
+
+def add_response(raw, onsets):
+    """Add the response of the brain to stimuli, 8 µV at Pz, 0.4 s after each of them."""
+    positions = np.array([channel["loc"][:3] for channel in raw.info["chs"]])
+    pz = positions[raw.ch_names.index("Pz")]
+    topography = np.exp(-np.sum((positions - pz) ** 2, axis=1) / (2 * 0.05**2))
+    course = sum(np.exp(-((raw.times - onset - 0.4) ** 2) / (2 * 0.08**2)) for onset in onsets)
+    raw._data += 8e-6 * topography[:, np.newaxis] * course
+
+
+def simulate_subject(seed):
+    """Return the recording of a subject, and the same without blinks."""
+    sim = mne_otica.simulation.simulate_raw(32, duration=120, n_blinks=20, random_state=seed)
+    rng = np.random.default_rng(seed)
+    blinks = sim.blink_events[:, 0] / sim.raw.info["sfreq"]
+    before_blinks = blinks - 0.3 + rng.uniform(-0.15, 0.15, len(blinks))
+    others = [t for t in np.arange(1, 118, 1.5) if np.abs(blinks - t).min() > 1.2]
+    others = rng.permutation(others)
+    onsets = np.r_[before_blinks, others]
+    names = np.where(np.arange(len(onsets)) < 40, "target", "standard")
+    for raw in (sim.raw, sim.without_blinks):
+        add_response(raw, onsets)
+        raw.set_annotations(mne.Annotations(onsets, 0.1, names))
+    return sim.raw, sim.without_blinks
+
+
+# %%
+# Write them as a BIDS study
+# --------------------------
+# `mne-bids <https://mne.tools/mne-bids>`__ writes files with the names and tables that BIDS
+# requires. If your study is in BIDS, you already have this.
+
 folder = tempfile.TemporaryDirectory()
-study = Path(folder.name)
-recordings = study / "recordings"
-recordings.mkdir()
-for number in range(1, 4):
-    n_blinks = 0 if number == 3 else 15
-    sim = mne_otica.simulation.simulate_raw(19, duration=60, n_blinks=n_blinks, random_state=number)
-    sim.raw.save(recordings / f"sub-{number:02}_raw.fif")
-whole = (recordings / "sub-01_raw.fif").read_bytes()
-(recordings / "sub-04_raw.fif").write_bytes(whole[: len(whole) // 2])
+root = Path(folder.name) / "my_study"
+truth = {}
+for number in range(1, 5):
+    raw, truth[f"{number:02}"] = simulate_subject(number)
+    path = mne_bids.BIDSPath(subject=f"{number:02}", task="oddball", datatype="eeg", root=root)
+    mne_bids.write_raw_bids(raw, path, format="BrainVision", allow_preload=True, verbose="error")
+mne_bids.print_dir_tree(root, max_depth=2)
 
 # %%
-# One command
-# -----------
-# In a terminal you would write
+# Clean all of them
+# -----------------
+# The same as ``mne_otica run --bids-root my_study --events target standard`` in a terminal. The
+# cleaned recordings are written below ``derivatives``; the files of the study are only read.
+# ``events`` names the stimuli: as the blinks follow the targets, the ICA would assign a part of the
+# response of the brain to the blinks. It is therefore fitted on a copy without the responses. To
+# see the difference, the study is cleaned without ``events``, too.
+
+stimuli = ["target", "standard"]
+study = mne_otica.clean_study(bids_root=root, events=stimuli, verbose="error")
+plain = mne_otica.clean_study(bids_root=root, out=Path(folder.name) / "plain", verbose="error")
+for row in study.rows:
+    print(f"{row['recording']}: {row['status']}, {row['message']}")
+
+# %%
+# In all four, more than 90 % of the average blink was removed, and less than 5 % of the signal away
+# from blinks. ``summary.html`` in the output folder has the same figures with links to a report
+# for each recording.
 #
-# .. code-block:: bash
-#
-#     mne_otica run recordings/*.fif --out cleaned
-#
-# or ``mne_otica run --bids-root FOLDER`` for a BIDS dataset. Here the command is run from Python.
+# Averages
+# --------
+# The cleaned recordings are read like any others; the stimuli are their annotations. Epochs need
+# not be rejected because of blinks any more.
 
 
-def mne_otica_run(*options):
-    """Run the command in the folder of the study; return its exit status."""
-    files = [str(path.relative_to(study)) for path in sorted(recordings.iterdir())]
-    command = [sys.executable, "-m", "mne_otica", "run", *files, "--out", "cleaned"]
-    done = subprocess.run([*command, *options], cwd=study, capture_output=True, text=True)
-    print((done.stdout + done.stderr).replace(str(study), "."))
-    return done.returncode
+def averages(raw):
+    """Return the average responses to targets and standards."""
+    raw = raw.copy().load_data().filter(0.5, 30, verbose="error")
+    events, ids = mne.events_from_annotations(raw, {"target": 1, "standard": 2}, verbose="error")
+    options = dict(tmin=-0.2, tmax=0.8, baseline=(-0.2, 0), preload=True, verbose="error")
+    epochs = mne.Epochs(raw, events, ids, **options)
+    return {name: epochs[name].average() for name in ids}
 
 
-status = mne_otica_run()
+def recorded(subject):
+    """Return a recording as it was."""
+    path = mne_bids.BIDSPath(subject=subject, task="oddball", datatype="eeg", root=root)
+    return mne_bids.read_raw_bids(path, verbose="error")
 
-# %%
-# The truncated file is listed as failed; the other recordings are not affected. Because of it, the
-# exit status is 1.
 
-print(f"Exit status: {status}")
+def cleaned(subject, study):
+    """Return a cleaned recording."""
+    return mne.io.read_raw(next(study.out.rglob(f"sub-{subject}*_proc-clean_raw.fif")))
 
-# %%
-# The table
-# ---------
-# ``summary.html`` lists the recordings, those to check first at the top; ``summary.tsv`` is the
-# same table for programs. ``removed`` lists the components that blinks were taken out of,
-# ``benefit`` is the share of the average blink that was removed, and ``harm`` the share of the
-# signal that was taken out away from blinks.
 
-columns = ["recording", "status", "blinks", "removed", "benefit", "harm", "message"]
-types = {"blinks": "Int64", "removed": str}
-table = pd.read_csv(study / "cleaned" / "summary.tsv", sep="\t", dtype=types)
-table[columns].round(3)
+stages = {
+    "with blinks": [averages(recorded(subject)) for subject in truth],
+    "cleaned": [averages(cleaned(subject, plain)) for subject in truth],
+    "cleaned, events given": [averages(cleaned(subject, study)) for subject in truth],
+    "truth": [averages(raw) for raw in truth.values()],
+}
+grand = {
+    stage: {
+        name: mne.grand_average([subject[name] for subject in subjects])
+        for name in ("target", "standard")
+    }
+    for stage, subjects in stages.items()
+}
 
-# %%
-# Two are ``ok``, one has no blinks and one failed. In the two, more than 90 % of the average blink
-# was removed, and less than 2 % of the signal was taken out away from blinks.
-
-good = table[table["status"] == "cleaned"]
-
-fig, ax = plt.subplots(figsize=(7, 2.2), layout="constrained")
-at = np.arange(len(good))
-ax.barh(at + 0.2, 100 * good["benefit"], 0.4, color="C0", label="average blink removed")
-ax.barh(at - 0.2, 100 * good["harm"], 0.4, color="C3", label="taken out away from blinks")
-ax.set(xlabel="%", xlim=(0, 100), yticks=at, yticklabels=good["recording"])
-ax.spines[["top", "right"]].set_visible(False)
-fig.legend(frameon=False, loc="outside upper center", ncols=2)
+fig, axes = plt.subplots(2, 4, figsize=(11, 5), sharex=True, sharey="row", layout="constrained")
+for column, (stage, evokeds) in zip(axes.T, grand.items(), strict=True):
+    for ax, channel in zip(column, ("Fz", "Pz"), strict=True):
+        for (name, evoked), style in zip(evokeds.items(), ("-", "--"), strict=True):
+            ax.plot(evoked.times, 1e6 * evoked.get_data(channel)[0], style, label=name)
+        ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
+        ax.spines[["top", "right"]].set_visible(False)
+    column[0].set_title(stage)
+    column[1].set_xlabel("Time from stimulus (s)")
+axes[0, 0].set_ylabel("Grand average at Fz (µV)")
+axes[1, 0].set_ylabel("Grand average at Pz (µV)")
+axes[0, 0].legend(frameon=False)
 plt.show()
 
 # %%
-# The files
-# ---------
-# Each recording has an ICA, a table of components, the cleaned recording and a report, named as in
-# mne-bids-pipeline.
+# With blinks, the average over targets is off by 19 µV at Fz: an effect that does not exist.
+# In the cleaned recordings it is off by less than 1 µV there.
 
-for path in sorted((study / "cleaned").glob("sub-01*")):
-    print(path.name)
 
-# %%
-# Changing a decision
-# -------------------
-# You can edit the table of components. From the components that were found, only blinks are
-# removed; a component that you mark as ``bad`` yourself is removed entirely, and one marked as
-# ``good`` is kept. Here component 3 (ICA003) of the first recording is marked as bad, too.
+def error(stage, name, channel):
+    """Return the largest difference of a grand average from the truth, in µV."""
+    difference = grand[stage][name].get_data(channel) - grand["truth"][name].get_data(channel)
+    return 1e6 * np.abs(difference).max()
 
-name = next((study / "cleaned").glob("sub-01*_components.tsv"))
-components = pd.read_csv(name, sep="\t", dtype=str, keep_default_na=False)
-components.loc[components["component"] == "3", ["status", "status_description"]] = [
-    "bad",
-    "marked by hand",
-]
-components.to_csv(name, sep="\t", index=False)
-mne_otica_run()
 
-# %%
-# Only that recording was cleaned again, starting from the step that reads the table, and the
-# truncated file was tried again. The edited table was used. The summary shows that it was not a
-# good decision: now about 30 % of the signal is taken out away from blinks.
-
-edited = pd.read_csv(study / "cleaned" / "summary.tsv", sep="\t", dtype=types)
-cleaned = mne.io.read_raw_fif(next((study / "cleaned").glob("sub-01*clean_raw.fif")), preload=True)
+errors = {}
+for stage in ("with blinks", "cleaned", "cleaned, events given"):
+    for channel in ("Fz", "Pz"):
+        errors[stage, channel] = error(stage, "target", channel)
+        print(f"{stage}, targets at {channel}: off by up to {errors[stage, channel]:.1f} µV")
 folder.cleanup()
-edited[columns].round(3)
 
 # %%
-# In Python, call ``mne_otica.clean_study(files, "cleaned")``. The options, parallel processing,
-# SLURM and Dask are described in :doc:`/studies`.
+# At Pz, 1.4 of the 8 µV of the response are missing if the stimuli are not named: in half of the
+# targets, response and blink occur together, and the ICA assigns a part of the response to the
+# blink. So it would in any other ICA. With ``events`` it is 0.3 µV.
+#
+# :doc:`/studies` describes all options, what to look at in a large study, and how to change a
+# decision.

@@ -5,8 +5,8 @@
 ==================================================
 
 The same recording, cleaned by five methods and evaluated by the same two measures: how much of the
-average blink was removed, and how much of the signal was taken out away from blinks. First a real
-recording, then a simulated one.
+average blink was removed, and how much of the signal away from blinks. First a real recording,
+then a simulated one.
 
 This needs ``pip install scikit-learn python-picard``.
 """
@@ -17,7 +17,7 @@ This needs ``pip install scikit-learn python-picard``.
 # The three ICA methods get the same filtered copy and number of components, the blink component is
 # found by the same function, and the whole component is removed. Picard is run with
 # ``extended=True``, so that it also finds sub-Gaussian sources. The fourth row is the default of
-# this package: only the blinks are taken out of the component of OT-ICA. Regression subtracts from
+# this package: only the blinks are removed from the component of OT-ICA. Regression subtracts from
 # each EEG channel what the EOG channel predicts.
 
 # sphinx_gallery_thumbnail_number = 1
@@ -95,13 +95,13 @@ for name, (benefit, harm) in real.items():
 # %%
 # The three ICA methods agree: each removes 93 or 94 % of the average blink, and 27 or 28 % of the
 # signal away from blinks. Any ICA method finds the blinks here. What makes the difference is what
-# is removed: if only the blinks are taken out of the component, the benefit is the same, and the
-# harm is 1.4 %. Regression removes 91 %, and 18 % of the signal away from blinks, because the EOG
+# is removed: if only the blinks are removed from the component, the benefit is the same, and the
+# harm is 1.3 %. Regression removes 91 %, and 18 % of the signal away from blinks, because the EOG
 # channel also contains brain activity.
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 2.6), sharey=True, layout="constrained")
 figures = np.transpose(list(real.values()))
-titles = ("Average blink removed (%)", "Taken out away from blinks (%)")
+titles = ("Average blink removed (%)", "Removed away from blinks (%)")
 for ax, title, values, colour in zip(axes, titles, figures, ("C0", "C3"), strict=True):
     bars = ax.barh(list(real), 100 * values, color=colour)
     ax.bar_label(bars, fmt="%.0f", padding=3)
@@ -163,9 +163,9 @@ cleaned["OT-ICA, blinks only"] = mne_otica.remove_artifacts(before, icas["OT-ICA
 cleaned["regression on Fp1"] = by_regression(before, ["Fp1"])
 
 
-def distance(one):
+def distance(after):
     """Return the RMS difference from the ideal result, in µV."""
-    return 1e6 * np.sqrt(np.mean((one.get_data() - perfect.get_data()) ** 2))
+    return 1e6 * np.sqrt(np.mean((after.get_data() - perfect.get_data()) ** 2))
 
 
 errors = {name: distance(after) for name, after in cleaned.items()}
@@ -175,13 +175,13 @@ print(f"{'before':20} {distance(before):.2f} µV")
 
 # %%
 # With the whole component removed, the ICA methods end 1.3 to 1.4 µV from the ideal result,
-# starting from 8.7 µV; with only the blinks taken out it is 0.7 µV. Regression on Fp1 ends at
+# starting from 8.7 µV; with only the blinks removed it is 0.7 µV. Regression on Fp1 ends at
 # 3.5 µV.
 
 # %%
 # Summary
 # -------
 # To remove blinks, any ICA method that converged can be used. Choosing the right component matters
-# more than the solver, and so does taking out the blinks instead of the component:
+# more than the solver, and so does removing the blinks instead of the component:
 # `mne_otica.remove_artifacts` does that with any fitted MNE ICA. The solver matters if you use the
-# other components. See :doc:`/choosing`.
+# other components. See :doc:`/results`.

@@ -1,7 +1,7 @@
 """Run one experiment of the paper: ``python -m benchmarks.paper NAME [--quick]``.
 
 The full run writes benchmarks/results/NAME.csv, docs/_static/results/NAME.png and its section
-of docs/results.md; with --quick the same goes below build/paper, unless --out says otherwise.
+of benchmarks/PAPER.md; with --quick the same goes below build/paper, unless --out says otherwise.
 """
 
 import os

@@ -79,7 +79,7 @@ def run(output: Output, options: Namespace) -> None:
         "plateaus. The result is the same here: for discrete sources W2² is nearly constant, with "
         "a narrow peak at the sources, a few degrees wide (at half the height between median and "
         "peak). A gradient method finds the peak only if it starts close to it; the solver of this "
-        "package finds it with the help of cumulants (see [](differences.md#the-solver)).",
+        "package finds it with the help of cumulants (see `docs/method.md`).",
         figure,
         markdown(header, table),
     )

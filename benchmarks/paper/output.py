@@ -21,7 +21,7 @@ HEADING = """\
 # The paper, reproduced
 
 Every number of the paper beside what this package measures. Each section is written by the command
-below its title, from the numbers in `benchmarks/results`; [](differences.md) lists where the
+below its title, from the numbers in `benchmarks/results`; `docs/method.md` says where the
 package departs from the paper on purpose.
 """
 COMMENT = "#"
@@ -94,14 +94,14 @@ class Output:
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=90)
         plt.close(figure)
-        return f"![{caption}](_static/results/{self.name}.png)\n\n*{caption}*"
+        return f"![{caption}](../docs/_static/results/{self.name}.png)\n\n*{caption}*"
 
     def section(self, title: str, *parts: str) -> None:
         """Print the section, and keep it on the page."""
         command = f"`python -m benchmarks.paper {self.name}`"
         text = "\n\n".join([command, *parts, *self.environments()])
         print(f"## {title}\n\n{text}")
-        page = self.root / "docs" / "results.md"
+        page = self.root / "benchmarks" / "PAPER.md"
         page.parent.mkdir(parents=True, exist_ok=True)
         replace_section(page, title, text, HEADING)
 

@@ -9,15 +9,15 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from benchmarks.paper.bound import student_information
-from benchmarks.paper.output import Output, beside
-from benchmarks.results import markdown
-from tutorials.price_discovery import (
+from benchmarks.paper.market_shares import (
     DEGREES_OF_FREEDOM,
     TRUE_SHARES,
     estimate_impacts,
     information_shares,
     simulate_residuals,
 )
+from benchmarks.paper.output import Output, beside
+from benchmarks.results import markdown
 
 N_RUNS = 500
 PAPER_MEAN = (0.1212, 0.2399, 0.6389)

@@ -14,7 +14,6 @@ from mne_otica.evaluation.measures import MOST_AFFECTED, RMSReduction, reduction
 from mne_otica.signals.windows import (
     HALF_WINDOW,
     Pair,
-    event_samples,
     whole_windows,
     window_bounds,
 )
@@ -89,7 +88,7 @@ def benefit_of(
     ``signs`` are 1 or -1 for each event, so that steps of opposite sign do not cancel.
     """
     bounds = window_bounds(*limits, pair.sfreq)
-    samples = event_samples(events, pair.first_samp, pair.n_times)
+    samples = pair.samples(events)
     if not len(samples):
         raise ValueError("There are no events, so there is nothing to measure; pass at least one.")
     used, n_edge, n_bad = whole_windows(samples, pair.bad, bounds)
@@ -100,7 +99,8 @@ def benefit_of(
             f"{limits[0]} to {limits[1]} s) or other events."
         )
     shift, scale = _scaling(pair.before, normalize)
-    signs = np.ones(len(used)) if signs is None else signs[np.isin(samples, used)]
+    kept = np.isin(samples, used)
+    signs = np.ones(len(used)) if signs is None else signs[kept]
     at = used[:, np.newaxis] + np.arange(*bounds)
     # Shape (before and after, n_events, n_channels, n_times in the window)
     cut = np.array(
@@ -123,7 +123,7 @@ def benefit_of(
         blink_size=blink_size,
         **_average_reduction(pair, cut * scale, used, bounds, blink_size, signs),
         ch_names=pair.ch_names,
-        samples=used + pair.first_samp,
+        samples=np.asarray(events)[kept, 0],
         n_edge=n_edge,
         n_bad=n_bad,
     )

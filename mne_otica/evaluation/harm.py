@@ -13,7 +13,6 @@ from mne_otica.evaluation.measures import Preservation, reduction, rms_ratio
 from mne_otica.signals.windows import (
     HALF_WINDOW,
     Pair,
-    event_samples,
     free_samples,
     free_spectra,
     rank_of,
@@ -90,7 +89,7 @@ def harm_of(
     ``brief`` skips spectra and rank.
     """
     bounds = window_bounds(*limits, pair.sfreq)
-    samples = event_samples(events, pair.first_samp, pair.n_times)
+    samples = pair.samples(events)
     free = free_samples(pair, samples, bounds, margin)
     if free.sum() < _LEAST_SECONDS * pair.sfreq:
         warn(

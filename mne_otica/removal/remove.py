@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import mne
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from mne_otica.artifacts import check_kinds, kinds
 from mne_otica.removal.by_kind import kind_part
 from mne_otica.removal.estimate import Estimate
+from mne_otica.removal.from_file import RawCleanedOnRead
 from mne_otica.removal.layout import Layout
 from mne_otica.signals.low_rate import check_ica
 from mne_otica.signals.recording import level, quiet, stretches
@@ -138,7 +140,7 @@ def remove_artifacts(
         The components that hold the artifacts; None uses ``ica.exclude``. If it is empty, nothing
         is removed.
     %(reject_spans)s
-        Events in these spans are not removed.
+        Of the events in these spans, only blinks are removed.
     %(verbose)s
 
     Returns
@@ -260,14 +262,19 @@ def parts_of(
             highpass = inst.info["highpass"] or 0.0
             # Offsets may differ between concatenated runs, which are not the artifact's.
             levelled = level(np.where(broken, np.nan, left[rows]), whole_runs)
-            estimate = kind_part(
+            estimate_without = partial(
+                kind_part,
                 kinds()[kind].removal,
                 levelled,
                 inst.info["sfreq"],
                 samples,
-                bad,
                 highpass=highpass,
             )
+            estimate = estimate_without(bad)
+            annotated = bad & ~broken
+            if kind == "blink" and annotated.any() and isinstance(inst, mne.io.BaseRaw):
+                # What is annotated says nothing about blinks elsewhere, but they are removed there.
+                estimate = estimate.joined(estimate_without(broken), annotated)
             part = Part(kind, list(components), np.where(broken, 0.0, estimate.part), estimate)
         left[rows] = left[rows] - part.courses
         parts.append(part)
@@ -288,6 +295,23 @@ def subtract(
             for begin in range(first, last, _PIECE):
                 span = slice(begin, min(begin + _PIECE, last))
                 data[picks, span] -= maps @ own[:, span]
+
+
+def without(raw: BaseRaw, ica: ICA, courses: NDArray[np.float64]) -> BaseRaw:
+    """Return a copy without these time courses of the components in ``ica.exclude``.
+
+    A recording that is not loaded is not loaded here, either.
+    """
+    if not courses.any():
+        return raw.copy()
+    if not raw.preload:
+        maps = np.zeros((len(raw.ch_names), len(ica.exclude)))
+        picks = [raw.ch_names.index(name) for name in ica.ch_names]
+        maps[picks] = maps_in_volts(ica)[:, ica.exclude]
+        return RawCleanedOnRead(raw, maps, courses)
+    cleaned = raw.copy()
+    subtract(cleaned, ica, ica.exclude, courses)
+    return cleaned
 
 
 def _check_exclude(ica: ICA, exclude: Sequence[int] | None) -> list[int]:
