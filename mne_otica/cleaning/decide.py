@@ -156,7 +156,8 @@ def _gains(
     maps, sfreq, before = maps_in_volts(ica), filtered.info["sfreq"], filtered._data
     bad = annotated_bad(filtered) if reject else np.zeros(filtered.n_times, bool)
     courses = in_band(part.courses)
-    if part.l_freq is not None:
+    # An electrode that crackles or hums has no events whose average would show it.
+    if part.l_freq is not None or part.kind == "electrode":
         return gains_in_band(part, courses, before, maps, bad, sfreq), None
     options = (before, maps, bad, filtered)
     gains = _gains_of_each(part, courses, events[:, 0] - filtered.origin, *options)
