@@ -57,7 +57,7 @@ print(f"{benefit.average:.0%} removed, 95 % interval {low:.0%} to {high:.0%}")
 # activity was removed. In the average over blinks, brain activity mostly cancels, and the value is
 # 94 %.
 
-before = result.filtered()
+before = sim.raw.copy().filter(1, 40)
 perfect = sim.without_blinks.copy().filter(1, 40)
 ceiling = mne_otica.rms_reduction(before, perfect, result.events)
 worst = benefit.most_affected()
