@@ -109,7 +109,7 @@ for name, raw in cleaned.items():
     print(f"{name}: {errors[name]:.1f} µV from the ideal result")
 
 # %%
-# Removing ten more components reduces the RMS at blinks by about 77 % instead of 59 %. It looks
+# Removing ten more components reduces the RMS at blinks by about 75 % instead of 59 %. It looks
 # better, but the error grows and about 80 % of the signal away from blinks is removed: the RMS at
 # blinks must never be looked at alone.
 
