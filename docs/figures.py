@@ -30,8 +30,9 @@ def blink() -> Figure:
     for data, label, style in zip(
         before_and_after, ("before", "after"), (BEFORE, AFTER), strict=True
     ):
-        axes[0].plot(raw.times, 1e6 * data[0], label=label, linewidth=1.1, **style)
-        axes[1].plot(raw.times, 1e6 * data[0], linewidth=1.8, **style)
+        times = result.filtered().times
+        axes[0].plot(times, 1e6 * data[0], label=label, linewidth=1.1, **style)
+        axes[1].plot(times, 1e6 * data[0], linewidth=1.8, **style)
     last = (mne_otica.find_blink_events(raw)[-1, 0] - raw.first_samp) / raw.info["sfreq"]
     axes[0].set(xlim=(0, 16), xlabel="Time (s)", ylabel=f"{name} (µV)")
     axes[0].set_title("Four blinks in the recording that comes with the package", loc="left")
@@ -46,11 +47,10 @@ def removal() -> Figure:
     result = mne_otica.clean_raw(mne_otica.datasets.sample())
     filtered = result.filtered()
     course = result.ica.get_sources(filtered).get_data([result.ica.exclude[0]])[0]
-    band = result.settings["l_freq"], result.settings["h_freq"]
-    stays = course - mne.filter.filter_data(result.removed[0], filtered.info["sfreq"], *band)
+    stays = course - filtered.like(result.removed[:1])[0]
     figure, axes = plt.subplots(2, 1, figsize=(10, 4), sharex=True, layout="constrained")
     axes[0].plot(filtered.times, course, color="0.3", linewidth=0.8)
-    changed = result.removed.any(axis=0)
+    changed = filtered.of_steps(result.removed.any(axis=0))
     low, high = axes[0].get_ylim()
     axes[0].fill_between(filtered.times, low, high, changed, color="C3", alpha=0.15, linewidth=0)
     axes[0].set(ylabel="Component", ylim=(low, high), xlim=(0, filtered.times[-1]))

@@ -95,7 +95,7 @@ def test_judging_the_cleaning(tutorial):
     assert only.harm.sham < 0.005
     assert only.harm.rank_after == only.harm.rank_before > harm.rank_after
     assert whole.benefit.overall == quoted(name, "instead of 59 %")
-    assert found["more_benefit"].overall == quoted(name, "by about 77 %")
+    assert found["more_benefit"].overall == quoted(name, "by about 75 %")
     assert found["more_harm"].taken_out == quoted(name, "about 80 % of the signal")
     assert errors["before"] == quoted(name, "8.7 µV before cleaning")
     assert errors["whole component"] == quoted(name, "1.3 µV without the whole component")

@@ -88,7 +88,8 @@ def clean_raw(
     Parameters
     ----------
     raw : instance of Raw
-        The recording. It is not changed.
+        The recording. It is not changed. If it is not loaded, it is read piece by piece, and the
+        cleaned one is not loaded either.
     artifacts : str | sequence of str
         The kinds of artifacts to remove: ``"blink"``, ``"eye movement"``, ``"heartbeat"``,
         ``"muscle"`` and ``"electrode"``, or ``"all"`` of them. The default is blinks;

@@ -23,7 +23,7 @@ from mne_otica.cleaning.suspects import find_suspects
 from mne_otica.removal.layout import Layout
 from mne_otica.removal.remove import Part, Taken, parts_of, subtract
 from mne_otica.signals.conditions import conditions_of
-from mne_otica.signals.reading import LowRateRaw
+from mne_otica.signals.reading import EPOCH_EDGE, LowRateRaw
 from mne_otica.signals.recording import mark_bad, quiet
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.utils.checks import RandomState, _validate_flag, _validate_type
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
 
     from mne_otica.ica import ICA
-
-_EDGE = 0.05  # s at either end of an epoch that are not searched for events
 
 
 @verbose
@@ -241,7 +239,7 @@ def _joined(epochs: BaseEpochs) -> LowRateRaw:
     joined = LowRateRaw(data, epochs.info, verbose="error")
     sfreq = epochs.info["sfreq"]
     joints = np.arange(len(epochs) + 1) * length / sfreq
-    onsets = np.maximum(joints - _EDGE, 0)
-    ends = np.minimum(joints + _EDGE, data.shape[1] / sfreq)
+    onsets = np.maximum(joints - EPOCH_EDGE, 0)
+    ends = np.minimum(joints + EPOCH_EDGE, data.shape[1] / sfreq)
     spans = mne.Annotations(onsets, ends - onsets, "BAD_joint", orig_time=joined.info["meas_date"])
     return joined.set_annotations(spans, verbose="error")

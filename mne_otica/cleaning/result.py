@@ -120,7 +120,8 @@ class Cleaned:
         Returns
         -------
         raw : instance of Raw
-            The good EEG channels before cleaning, filtered.
+            The good EEG channels before cleaning, filtered, at a sampling rate of about three times
+            ``h_freq`` if the recording has a higher one.
         """
         return self._filtered.copy()
 

@@ -39,7 +39,6 @@ LARGE = 4.0  # robust standard deviations; below, everything has peaks
 PLAUSIBLE_VOLTS = (1e-7, 1e-2)  # median deviation of EEG that can be in volts
 _REACH = 0.2  # s on either side of a large deflection that belong to it
 _ROUNDS = 4  # of setting deflections aside
-_ENOUGH = 100  # samples of a stretch that tell the order of its size
 _LEAST_BETWEEN = 0.2  # share of the samples that have to be left between them
 
 
@@ -353,7 +352,6 @@ def _check_volts(eeg: NDArray[np.float64]) -> bool:
         return True
     n = max(1, eeg.shape[1] // 64)
     blocks = eeg[:, : eeg.shape[1] // n * n].reshape(len(eeg), -1, n)
-    blocks = blocks[:, :, :: max(1, n // _ENOUGH)]
     blocks = np.abs(blocks - np.median(blocks, axis=2, keepdims=True))
     size = float(np.median(np.median(blocks, axis=(1, 2))))
     if size == 0 or PLAUSIBLE_VOLTS[0] < size < PLAUSIBLE_VOLTS[1]:

@@ -25,9 +25,8 @@ Mask = NDArray[np.bool_]
 Read = Callable[[int, int], Array]
 
 HIGHEST = 40.0  # Hz; the search for artifacts needs nothing above
-_PER_HIGHEST = 3  # samples per period: twice, and a transition band of MNE's filters
 _BLOCK = 2**14  # samples of a Fourier transform: longer ones leave the cache
-_EPOCH_EDGE = 0.05  # s at either end of an epoch that are not looked at
+EPOCH_EDGE = 0.05  # s at either end of an epoch that are not looked at
 
 
 class LowRateRaw(mne.io.RawArray):
@@ -150,10 +149,13 @@ def of_steps(chosen: Mask, step: int) -> Mask:
 
 
 def step_of(sfreq: float, h_freq: float | None) -> int:
-    """Return how many samples of a recording make one at the low rate."""
+    """Return how many samples of a recording make one at the low rate.
+
+    Two for each period of the highest frequency, and one for the transition of MNE's filters.
+    """
     if h_freq is None:
         return 1
-    return max(1, int(sfreq / (_PER_HIGHEST * max(h_freq, HIGHEST))))
+    return max(1, int(sfreq / (3 * max(h_freq, HIGHEST))))
 
 
 def filtered_copy(raw: BaseRaw, l_freq: float | None, h_freq: float | None) -> LowRateRaw:
@@ -212,7 +214,7 @@ def _source(
         return lambda start, stop: inst[picks, start:stop][0], bad, stretches(inst)
     data = inst.get_data(picks=names)
     data = data - np.nanmedian(data, axis=2, keepdims=True)
-    margin = max(1, int(_EPOCH_EDGE * inst.info["sfreq"]))
+    margin = max(1, int(EPOCH_EDGE * inst.info["sfreq"]))
     edge = np.ones(data.shape[2], bool)
     # Epochs do not join smoothly; the line across the joint must not look like an event.
     edge[margin:-margin] = False

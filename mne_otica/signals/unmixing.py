@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,13 +31,3 @@ def unmixing_offset(ica: ICA) -> NDArray[np.float64]:
     unmixing = ica.unmixing_matrix_ @ ica.pca_components_[: ica.n_components_]
     mean = np.zeros(unmixing.shape[1]) if ica.pca_mean_ is None else ica.pca_mean_
     return (unmixing @ mean)[:, np.newaxis]
-
-
-def others_along_maps(ica: ICA, components: Sequence[int]) -> NDArray[np.float64]:
-    """Return the matrix from channels to the contribution of others along some topographies.
-
-    It is in the units of the components with these topographies.
-    """
-    maps = maps_in_volts(ica)[:, list(components)]
-    along = maps.T / np.sum(maps**2, axis=0)[:, np.newaxis]
-    return along - along @ maps @ unmixing_in_volts(ica)[list(components)]
