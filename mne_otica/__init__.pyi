@@ -8,7 +8,7 @@ from .artifacts import (
 )
 from .cleaning import clean_epochs, clean_raw
 from .eeglab import export_ica_eeglab, read_ica_eeglab
-from .evaluation import preservation, rms_reduction
+from .evaluation import audit, preservation, rms_reduction
 from .ica import ICA, register, unregister
 from .removal import remove_artifacts
 from .solver import OTICAConvergenceWarning, otica
@@ -23,6 +23,7 @@ __all__ = [
     "OTICAConvergenceWarning",
     "add_artifact_report",
     "annotate_artifacts",
+    "audit",
     "clean_epochs",
     "clean_raw",
     "clean_study",

@@ -154,6 +154,8 @@ def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
         for option, limit, value in (("--l-freq", "lower", 1.0), ("--h-freq", "upper", 40.0)):
             text = f"{limit} limit of the band to fit on, or none {default}"
             add(option, type=_frequency, default=value, metavar="HZ", help=text)
+        text = "trial types or annotations; the ICA is fitted without the responses to them"
+        add("--events", nargs="+", metavar="CONDITION", help=text)
         add("--random-state", type=int, default=0, metavar="SEED", help=f"the seed {default}")
     if command in ("run", "find"):
         text = (

@@ -15,6 +15,7 @@ from mne_otica.cleaning.clean import conclude
 from mne_otica.cleaning.decide import Decision, Found
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.cleaning.saved import blinks_of_choice
+from mne_otica.evaluation.methods import mark_cleaned
 from mne_otica.removal.remove import Taken, put_back, take_out
 from mne_otica.utils.checks import _validate_type
 
@@ -72,7 +73,7 @@ def rechosen(
     check_recording(result)
     ica = result.ica.copy()
     ica.exclude = sorted({int(k) for k in components})
-    raw = put_back(result.raw.copy(), result.ica, result.removed)
+    raw = put_back(result.raw.copy().load_data(verbose="error"), result.ica, result.removed)
     reject = result.settings["reject_by_annotation"]
     blinks = blinks_of_choice(raw, ica, result.artifacts, result.ica.exclude, reject)
     decisions = {
@@ -90,6 +91,7 @@ def rechosen(
         add_choice(decisions, kind, ica.exclude, raw, ica, reject)
     found = Found(result.artifacts, decisions, result.status, result.verdict)
     taken = take_out(raw, ica, decisions, result.settings)
+    mark_cleaned(raw.info, taken)
     chosen = conclude_choice(raw, result._filtered, ica, found, taken, result.settings, brief=brief)
     return replace(chosen.with_suspects(result.suspects), stability=result.stability)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -21,21 +21,24 @@ from mne_otica.cleaning.decide import (
     Found,
     check_artifacts,
     find,
-    like_fitted,
     removed_events,
     signs_of,
 )
+from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
-from mne_otica.cleaning.suspects import leave_out_suspects
+from mne_otica.cleaning.suspects import find_suspects
 from mne_otica.evaluation.benefit import benefit_of
 from mne_otica.evaluation.harm import MARGIN, harm_of
 from mne_otica.evaluation.measures import MOST_AFFECTED, KindResult, plain, reduction, rms_ratio
 from mne_otica.evaluation.methods import mark_cleaned, recording_facts
-from mne_otica.evaluation.text import hand_line, kind_line, none_line
+from mne_otica.evaluation.shares import condition_lines
+from mne_otica.evaluation.text import evoked_line, hand_line, kind_line, none_line
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
 from mne_otica.removal.estimate import sham_events, sham_part
-from mne_otica.removal.remove import REMOVALS, Part, Taken, subtract
-from mne_otica.signals.recording import filtered_copy, quiet
+from mne_otica.removal.remove import REMOVALS, Part, Taken, without
+from mne_otica.signals.conditions import Events, conditions_of
+from mne_otica.signals.reading import LowRate, LowRateRaw, check_band, names_to_read
+from mne_otica.signals.recording import quiet, with_bads
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import Pair
 from mne_otica.trust.stability import stability as find_stability
@@ -63,6 +66,8 @@ def clean_raw(
     *,
     artifacts: str | Sequence[str] = DEFAULT,
     removal: str = "events",
+    events: Events | None = None,
+    event_id: Mapping[str, int] | None = None,
     n_components: int | float | None = None,
     l_freq: float | None = 1.0,
     h_freq: float | None = 40.0,
@@ -93,6 +98,12 @@ def clean_raw(
         ``"events"`` removes only the artifacts, see :func:`mne_otica.remove_artifacts`;
         ``"component"`` removes whole components, as :meth:`mne.preprocessing.ICA.apply`
         does.
+    events : ndarray, shape (n_events, 3) | str | sequence of str | None
+        The stimuli, as MNE events or as names of annotations. If passed, the ICA is fitted on a
+        copy without the average response of each condition, so that a response that comes with
+        the artifacts is not removed with them. This fits twice.
+    event_id : dict | None
+        The conditions in ``events``; None uses all that occur.
     n_components : int | float | None
         The number of components, or the share of the variance they explain, as for
         :class:`mne.preprocessing.ICA`. None uses the rank of the data, or fewer if the recording
@@ -106,7 +117,8 @@ def clean_raw(
         The maximum number of blink components. The other kinds have no limit.
     reject_by_annotation : bool
         Whether to leave spans annotated as bad out of the fit, the search and the
-        evaluation. Artifacts in these spans are not removed, unless whole components are.
+        evaluation. Blinks in these spans are removed all the same, as
+        :meth:`mne.preprocessing.ICA.apply` does; of other artifacts, only whole components are.
     find_bad_channels : bool
         Whether to look for bad channels that are not marked: 4.5 times as large as the median
         channel, flat, or clipped. They are named in the verdict and ``cleaned.suspects``, added to
@@ -122,7 +134,7 @@ def clean_raw(
         The cleaned recording (``cleaned.raw``) with the ICA, the times of the artifacts, the
         evidence, and for each kind what was removed, the benefit and the harm
         (``cleaned.kinds``). ``cleaned.status`` is ``"cleaned"``; ``"poor"`` if less than half
-        of an artifact was removed, or more than 30 percent of the signal elsewhere;
+        of a kind of artifact was removed, or more than 30 percent of the signal elsewhere;
         ``"unsure"`` if nothing was removed because the evidence was not sufficient; and
         ``"none"`` if no artifact was found, or none that could be removed.
         ``cleaned.verdict`` is a summary with one sentence for each kind;
@@ -177,6 +189,7 @@ def clean_raw(
     _validate_flag(stability, "stability")
     work = estimated(
         raw,
+        conditions_of(raw, events, event_id),
         artifacts=artifacts,
         removal=removal,
         n_components=n_components,
@@ -187,8 +200,7 @@ def clean_raw(
         reject_by_annotation=reject_by_annotation,
         find_bad_channels=find_bad_channels,
     )
-    subtract(work.raw, work.ica, work.ica.exclude, work.taken.courses)
-    result = work.conclude()
+    result = work.result()
     if not stability:
         return result
     trusted = find_stability(work.ica, work.filtered, random_state=random_state)
@@ -197,19 +209,21 @@ def clean_raw(
 
 @dataclass(frozen=True)
 class Work:
-    """A copy of a recording, and what is to be removed from it."""
+    """A recording, and what is to be removed from it."""
 
     raw: BaseRaw
-    filtered: BaseRaw
+    filtered: LowRateRaw
     ica: ICA
     found: Found
     taken: Taken
     settings: dict[str, Any]
     suspects: dict[str, str]
 
-    def conclude(self) -> Cleaned:
-        """Return the result, once the parts are removed."""
+    def result(self) -> Cleaned:
+        """Measure, then remove: the copy is only now in memory, when the search is done."""
         result = conclude(self.raw, self.filtered, self.ica, self.found, self.taken, self.settings)
+        result = replace(result, raw=without(self.raw, self.ica, self.taken.courses))
+        mark_cleaned(result.raw.info, self.taken)
         return result.with_suspects(self.suspects)
 
 
@@ -224,18 +238,32 @@ def check_options(
     return artifacts
 
 
-def estimated(raw: BaseRaw, **options: Any) -> Work:
-    """Fit, find, and estimate what is to be removed; nothing is removed yet."""
+def estimated(
+    raw: BaseRaw, conditions: dict[str, NDArray[np.int64]] | None = None, **options: Any
+) -> Work:
+    """Fit, find, and estimate what is to be removed; nothing is removed yet.
+
+    With the samples of the trials of some ``conditions``, fit without the responses to them.
+    """
     artifacts = check_options(*(options[k] for k in ("artifacts", "removal", "max_components")))
     band, reject = (options["l_freq"], options["h_freq"]), options["reject_by_annotation"]
-    cleaned = raw.copy().load_data(verbose="error")  # the only time that a file is read
-    filtered = filtered_copy(cleaned, *band)
-    suspects = {}
+    check_band(*band)
+    low = LowRate.of(raw, names_to_read(raw), reject, band[1])
+    filtered, suspects = low.filtered(*band), {}
     if options["find_bad_channels"]:
-        suspects = leave_out_suspects(cleaned, filtered, reject)
-    ica = fit_ica(filtered, options["n_components"], options["random_state"], reject)
+        suspects, left_out = find_suspects(raw, filtered, reject)
+        raw = with_bads(raw, left_out)
+        filtered.drop_channels(left_out)
+    fit = partial(
+        fit_ica,
+        n_components=options["n_components"],
+        random_state=options["random_state"],
+        reject=reject,
+        step=low.step,
+    )
+    ica, free = fit_evoked_free(fit, filtered, raw, conditions or {}, reject=reject)
     found = find(
-        cleaned,
+        raw,
         ica,
         artifacts,
         options["max_components"],
@@ -243,13 +271,15 @@ def estimated(raw: BaseRaw, **options: Any) -> Work:
         removal=options["removal"],
         band=band,
         filtered=filtered,
+        low=low,
     )
     taken = Taken(np.zeros((0, raw.n_times))) if found.taken is None else found.taken
-    settings = settings_of(ica, raw, **options | {"artifacts": list(artifacts)})
-    return Work(cleaned, filtered, ica, found, taken, settings, suspects)
+    options |= {"artifacts": list(artifacts), "evoked_free": free}
+    settings = settings_of(ica, raw, filtered.info["sfreq"], **options)
+    return Work(raw, filtered, ica, found, taken, settings, suspects)
 
 
-def settings_of(ica: ICA, raw: BaseRaw, **parameters: Any) -> dict[str, Any]:
+def settings_of(ica: ICA, raw: BaseRaw, sfreq_fitted: float, **parameters: Any) -> dict[str, Any]:
     """Return the parameters of a call, with the values used for the automatic ones."""
     return parameters | {
         "random_state": _seed(parameters["random_state"]),
@@ -257,7 +287,7 @@ def settings_of(ica: ICA, raw: BaseRaw, **parameters: Any) -> dict[str, Any]:
         "rank": int(ica.rank_),
         "converged": ica.converged_,
         "seconds": raw.n_times / raw.info["sfreq"],
-        "seconds_fitted": ica.n_samples_ / raw.info["sfreq"],
+        "seconds_fitted": ica.n_samples_ / sfreq_fitted,
     }
 
 
@@ -266,33 +296,34 @@ def fit_ica(
     n_components: int | float | None,
     random_state: RandomState,
     reject: bool,
+    step: int = 1,
 ) -> ICA:
-    """Fit on a filtered copy."""
+    """Fit on a filtered copy, of which each sample is one of ``step`` of the recording."""
     # Blinks are rare and large. The transport contrast weighs them by their amplitude, whereas the
     # score functions of the refinement mostly see the samples between them.
     options = dict(random_state=random_state, fit_params=dict(refine="none"))
     with quiet():
         ica = ICA(n_components=n_components, **options)
         if n_components is None:
-            ica.n_components_for = _affordable
+            ica.n_components_for = partial(_affordable, step=step)
         ica.fit(filtered, reject_by_annotation=reject)
     logger.info(
-        f"Fit: {ica.n_components_} components in {ica.n_iter_} iterations on {ica.n_samples_} "
-        f"samples, {ica.n_samples_ / ica.n_components_**2:.0f} per squared number of components "
-        f"(at least {SAMPLES_PER_SQUARED_COMPONENT} are recommended)."
+        f"Fit: {ica.n_components_} components in {ica.n_iter_} iterations; the recording has "
+        f"{step * ica.n_samples_ / ica.n_components_**2:.0f} samples per squared number of "
+        f"components (at least {SAMPLES_PER_SQUARED_COMPONENT} are recommended)."
     )
     return ica
 
 
-def _affordable(rank: int, n_samples: int) -> int:
+def _affordable(rank: int, n_samples: int, step: int) -> int:
     """Return the rank, or fewer components if the recording is too short for that many."""
-    enough = int(np.sqrt(n_samples / SAMPLES_PER_SQUARED_COMPONENT))
+    enough = int(np.sqrt(step * n_samples / SAMPLES_PER_SQUARED_COMPONENT))
     return min(rank, max(enough, _FEWEST_COMPONENTS))
 
 
 def conclude(
-    cleaned: BaseRaw,
-    filtered: BaseRaw,
+    raw: BaseRaw,
+    filtered: LowRateRaw,
     ica: ICA,
     found: Found,
     taken: Taken,
@@ -306,28 +337,33 @@ def conclude(
     ``brief`` measures only what the verdict needs, for interactive use.
     """
     if in_band is None:
-        band = settings["l_freq"], settings["h_freq"]
-        in_band = [like_fitted(part.courses, filtered, band) for part in taken.parts]
-    total = np.zeros_like(taken.courses)
+        in_band = [filtered.like(part.courses) for part in taken.parts]
+    total = np.zeros((len(taken.courses), filtered.n_times))
     for part, courses in zip(taken.parts, in_band, strict=True):
         total[[ica.exclude.index(k) for k in part.components]] += courses
     results = {
         kind: _measured(kind, found, taken, in_band, filtered, ica, settings, brief)
         for kind in found.decisions
     }
-    lines = [line for line in map(kind_line, results.values()) if line]
+    removed = {k: kind for kind, one in results.items() for k in one.components}
+    lines = [line for one in results.values() if (line := kind_line(one, removed))]
     if not brief:
         band = settings["l_freq"], settings["h_freq"]
-        settings = settings | recording_facts(cleaned, filtered, band)
-        mark_cleaned(cleaned.info, taken)
+        settings = settings | recording_facts(raw, filtered, band)
     by_hand = taken.of(None)
     if by_hand is not None:
         share = _share(by_hand.components, in_band[taken.parts.index(by_hand)], filtered, ica)
         lines.append(hand_line(by_hand.components, share))
-    verdict = ". ".join(lines) or none_line(results)
+    lines = lines or [none_line(results)]
+    if facts := settings.get("evoked_free"):
+        lines.append(evoked_line(facts))
+        samples = {kind: x.events[:, 0] - raw.first_samp for kind, x in results.items()}
+        bounds = tuple(round(limit * raw.info["sfreq"]) for limit in facts["window"])
+        lines += condition_lines(samples, facts["samples"], bounds)
+    verdict = ". ".join(lines)
     logger.info(f"Clean: {verdict}.")
     return Cleaned(
-        raw=cleaned,
+        raw=raw,
         ica=ica,
         events=_all_events(results),
         artifacts=found.artifacts,
@@ -346,7 +382,7 @@ def _status(results: dict[str, KindResult], taken: Taken) -> str:
     """Return the status: what was removed, or why nothing was."""
     removed = [one for one in results.values() if one.components]
     if taken.courses.any():
-        return "poor" if removed and all(one.poor for one in removed) else "cleaned"
+        return "poor" if any(one.poor for one in removed) else "cleaned"
     return "unsure" if any(one.answer == "unsure" for one in results.values()) else "none"
 
 
@@ -375,7 +411,7 @@ def _measured(
     found: Found,
     taken: Taken,
     in_band: Sequence[NDArray[np.float64]],
-    filtered: BaseRaw,
+    filtered: LowRateRaw,
     ica: ICA,
     settings: dict[str, Any],
     brief: bool,
@@ -394,7 +430,9 @@ def _measured(
     )
     if part is None or not part.courses.any():
         return result
-    events = removed_events(part, decision.events, filtered)
+    events = decision.events
+    if decision.given is None:
+        events = removed_events(part, events, filtered)
     result = replace(
         result, components=list(part.components), events=events, how=part.how, l_freq=part.l_freq
     )
@@ -409,16 +447,16 @@ def _measured(
         return replace(result, **_band_measures(pair, part.l_freq, brief))
     # Events that the removal found in its own components would favour it.
     told = events if decision.given is None or not len(decision.given) else decision.given
-    signs = signs_of(part, told[:, 0] - filtered.first_samp, pair.sfreq)
+    signs = signs_of(part, told[:, 0] - filtered.origin, filtered.sfreq)
     with quiet():
         try:
             benefit = benefit_of(pair, told, signs=signs)
         except ValueError:  # there are none, or the edges or bad spans cut every window
             return result
         # A filter spreads what was removed; samples that did not change have no harm.
-        same = ~part.courses.any(axis=0)
+        same = ~filtered.of_steps(part.courses.any(axis=0))
         after[:, same] = before[:, same]
-        sham = None if brief else _sham(kind, part, found, maps, filtered, settings)
+        sham = None if brief else _sham(kind, part, found, maps, filtered)
         harm = harm_of(pair, events, sham=sham, brief=brief, margin=_MARGINS[kind])
     logger.info(f"Evaluate: {len(events)} {kind} events, {harm.seconds:.0f} s away from them.")
     return replace(result, gone=benefit.average, benefit=benefit, harm=harm)
@@ -441,17 +479,15 @@ def _sham(
     part: Part,
     found: Found,
     maps: NDArray[np.float64],
-    like: BaseRaw,
-    settings: dict[str, Any],
+    like: LowRateRaw,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Return topographies and time courses of what would be removed for sham events."""
     if part.estimate is None or part.estimate.model is None:
         return None
     courses = found.shams.get(kind)
     if courses is None:
-        samples = sham_events(part.estimate, like.info["sfreq"], like.n_times)
-        band = settings["l_freq"], settings["h_freq"]
-        courses = like_fitted(sham_part(part.estimate, samples), like, band)
+        samples = sham_events(part.estimate, like.sfreq, part.courses.shape[1])
+        courses = like.like(sham_part(part.estimate, samples))
     return maps[:, part.components], courses
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,13 @@ from mne_otica.artifacts import search
 from mne_otica.cleaning.clean import check_options, conclude, estimated, fit_ica, settings_of
 from mne_otica.cleaning.cut import Cut
 from mne_otica.cleaning.decide import DEFAULT, earned, judged
+from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
-from mne_otica.cleaning.suspects import leave_out_suspects
+from mne_otica.cleaning.suspects import find_suspects
 from mne_otica.removal.layout import Layout
 from mne_otica.removal.remove import Part, Taken, parts_of, subtract
+from mne_otica.signals.conditions import conditions_of
+from mne_otica.signals.reading import LowRateRaw
 from mne_otica.signals.recording import mark_bad, quiet
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.utils.checks import RandomState, _validate_flag, _validate_type
@@ -28,6 +31,8 @@ from mne_otica.utils.checks import RandomState, _validate_flag, _validate_type
 if TYPE_CHECKING:
     from mne import BaseEpochs
     from mne.io import BaseRaw
+
+    from mne_otica.ica import ICA
 
 _EDGE = 0.05  # s at either end of an epoch that are not searched for events
 
@@ -39,6 +44,7 @@ def clean_epochs(
     *,
     artifacts: str | Sequence[str] = DEFAULT,
     removal: str = "events",
+    evoked_free: bool = False,
     n_components: int | float | None = None,
     l_freq: float | None = 1.0,
     h_freq: float | None = 40.0,
@@ -63,6 +69,10 @@ def clean_epochs(
         :func:`mne_otica.clean_raw`.
     removal : "events" | "component"
         Whether to remove only the artifacts, or whole components.
+    evoked_free : bool
+        Whether to fit the ICA on a copy without the average response of each condition in
+        ``epochs.event_id``, so that a response that comes with the artifacts is not removed with
+        them. This fits twice.
     n_components : int | float | None
         How many components to fit.
     l_freq, h_freq : float | None
@@ -102,6 +112,7 @@ def clean_epochs(
     _validate_type(raw, (mne.io.BaseRaw, None), "raw", "Raw or None")
     _validate_flag(find_bad_channels, "find_bad_channels")
     artifacts = check_options(artifacts, removal, max_components)
+    _validate_flag(evoked_free, "evoked_free")
     with quiet():
         epochs = epochs.copy().load_data()  # drops bad epochs
     if not len(epochs):
@@ -117,28 +128,32 @@ def clean_epochs(
         reject_by_annotation=True,
         find_bad_channels=find_bad_channels,
     )
-    return _alone(epochs, **options) if raw is None else _in_recording(epochs, raw, **options)
+    clean = _alone if raw is None else partial(_in_recording, raw=raw)
+    return clean(epochs, event_id=epochs.event_id if evoked_free else {}, **options)
 
 
-def _in_recording(epochs: BaseEpochs, raw: BaseRaw, **options: Any) -> Cleaned:
+def _in_recording(
+    epochs: BaseEpochs, event_id: Mapping[str, int], raw: BaseRaw, **options: Any
+) -> Cleaned:
     """Remove from loaded epochs, in place, what is estimated in their recording."""
     cut = Cut.of(epochs, raw)
-    work = estimated(raw, **options)
-    subtract(work.raw, work.ica, work.ica.exclude, work.taken.courses)
+    conditions = conditions_of(raw, epochs.events, event_id) if event_id else {}
+    work = estimated(raw, conditions, **options)
     if work.taken.courses.any():
         maps = maps_in_volts(work.ica)[:, work.ica.exclude]
         epochs._data -= cut.removed(maps, work.ica.ch_names, work.taken.courses)
     outside = np.ones(raw.n_times, bool)
     for start, stop in zip(*cut.inside, strict=True):
         outside[start:stop] = False
+    outside = work.filtered.of_steps(outside)
     mark_bad(work.filtered, outside, "BAD_no_epoch")  # the result is that of the epochs
     epochs.info["bads"] = epochs.info["bads"] + [
         name for name in work.raw.info["bads"] if name not in raw.info["bads"] + epochs.info["bads"]
     ]
-    return replace(work.conclude(), epochs=epochs)
+    return replace(work.result(), epochs=epochs)
 
 
-def _alone(cleaned: BaseEpochs, **options: Any) -> Cleaned:
+def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> Cleaned:
     """Fit, find and measure on loaded epochs without their recording, and clean them in place."""
     options |= {"l_freq": None, "h_freq": None}
     epochs = cleaned[_finite(cleaned)]
@@ -147,14 +162,24 @@ def _alone(cleaned: BaseEpochs, **options: Any) -> Cleaned:
     ready._data = detrend(ready._data, axis=2)
     joined, suspects = _joined(ready), {}
     if options["find_bad_channels"]:
-        suspects = leave_out_suspects(as_given, joined, False)
-        ready.pick(joined.ch_names)
-        for one in (epochs, cleaned):
-            one.info["bads"] = one.info["bads"] + as_given.info["bads"]
+        suspects, left_out = find_suspects(as_given, joined, False)
+        ready.drop_channels(left_out)
+        for inst in (epochs, cleaned):
+            inst.info["bads"] = inst.info["bads"] + left_out
     # Detrending has the effect of a high-pass filter; without this MNE warns that there was none.
     with ready.info._unlock():
         ready.info["highpass"] = max(ready.info["highpass"], 1.0)
-    ica = fit_ica(ready, options["n_components"], options["random_state"], True)
+    ready.baseline = None  # which detrending has replaced; MNE would warn of it
+    joined, length = _joined(ready), len(ready.times)
+
+    def fit(copy: BaseRaw) -> ICA:
+        ready._data = copy.get_data().reshape(-1, len(ready), length).swapaxes(0, 1)
+        return fit_ica(ready, options["n_components"], options["random_state"], True)
+
+    starts, codes = length * np.arange(len(ready)), ready.events[:, 2]
+    conditions = {name: starts[codes == code] for name, code in event_id.items()}
+    window = (0.0, length / ready.info["sfreq"])
+    ica, options["evoked_free"] = fit_evoked_free(fit, joined, epochs, conditions, window=window)
     with quiet():
         scores = search(
             ica, epochs, artifacts=options["artifacts"], max_components=options["max_components"]
@@ -170,7 +195,7 @@ def _alone(cleaned: BaseEpochs, **options: Any) -> Cleaned:
         taken = found.taken
     subtract(epochs, ica, ica.exclude, layout.spread(taken.courses))
     cleaned._data[_finite(cleaned)] = epochs._data
-    settings = settings_of(ica, joined, **options)
+    settings = settings_of(ica, joined, joined.info["sfreq"], **options)
     level = [in_band(part.courses) for part in taken.parts]
     result = conclude(joined, joined, ica, found, taken, settings, level)
     return replace(result.with_suspects(suspects), raw=None, epochs=cleaned)
@@ -210,10 +235,10 @@ def _detrended(courses: NDArray[np.float64], n_epochs: int) -> NDArray[np.float6
     return detrend(courses.reshape(len(courses), n_epochs, -1)).reshape(courses.shape)
 
 
-def _joined(epochs: BaseEpochs) -> BaseRaw:
+def _joined(epochs: BaseEpochs) -> LowRateRaw:
     """Return concatenated epochs as a recording in which the joints are marked as bad."""
     data, length = np.concatenate(list(epochs.get_data()), axis=1), len(epochs.times)
-    joined = mne.io.RawArray(data, epochs.info, verbose="error")
+    joined = LowRateRaw(data, epochs.info, verbose="error")
     sfreq = epochs.info["sfreq"]
     joints = np.arange(len(epochs) + 1) * length / sfreq
     onsets = np.maximum(joints - _EDGE, 0)

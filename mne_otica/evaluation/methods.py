@@ -29,16 +29,12 @@ def recording_facts(
     raw: BaseRaw, filtered: BaseRaw, band: tuple[float | None, float | None]
 ) -> dict[str, Any]:
     """Return what a methods section says about a recording and the copy that was fitted."""
-    data, sfreq = filtered._data, filtered.info["sfreq"]
+    data = filtered._data
     mean = np.abs(data.mean(axis=0)).max(initial=0.0)
     average = mean <= _ZERO * max(data.max(initial=0.0), -data.min(initial=0.0))
-    l_freq, h_freq = band[0], None if band[1] is None or band[1] >= sfreq / 2 else band[1]
-    design = "none"
-    if l_freq is not None or h_freq is not None:
-        taps = mne.filter.create_filter(None, sfreq, l_freq, h_freq, verbose="error")
-        design = f"zero-phase FIR, firwin, Hamming window, {len(taps)} taps"
+    design = "none" if band == (None, None) else "zero-phase FIR, firwin, Hamming window"
     return {
-        "sfreq": sfreq,
+        "sfreq": raw.info["sfreq"],
         "n_channels": len(filtered.ch_names),
         "bads": list(raw.info["bads"]),
         "reference": "average" if average else "as recorded",

@@ -15,7 +15,7 @@ from mne_otica import __version__
 from mne_otica.cleaning.decide import DEFAULT, check_artifacts
 from mne_otica.ica import ICA
 from mne_otica.removal.remove import REMOVALS
-from mne_otica.signals.recording import check_band
+from mne_otica.signals.reading import check_band
 from mne_otica.study import storage as files
 from mne_otica.study.access import Study, counted
 from mne_otica.study.inputs import Recording, Unit, find_bids, find_files, group
@@ -44,6 +44,7 @@ def clean_study(
     datatype: str | None = None,
     artifacts: str | Sequence[str] = DEFAULT,
     removal: str = "events",
+    events: str | Sequence[str] | None = None,
     n_components: int | float | None = None,
     l_freq: float | None = 1.0,
     h_freq: float | None = 40.0,
@@ -77,11 +78,14 @@ def clean_study(
         The BIDS folder with the EEG channels; None uses the EEG folder of a subject, or the MEG
         folder if there is no EEG folder.
     artifacts : str | sequence of str
-        The kinds of artifacts to remove. This and the following seven parameters are those of
+        The kinds of artifacts to remove. This and the other parameters of the cleaning are those of
         :func:`mne_otica.clean_raw`.
     removal : "events" | "component"
         Whether to remove only the artifacts, or whole components. Components that a
         person marked as bad are always removed entirely.
+    events : str | sequence of str | None
+        The conditions: trial types of ``events.tsv`` in BIDS, or names of annotations. If passed,
+        the ICA is fitted without the evoked responses, see :func:`mne_otica.clean_raw`.
     n_components : int | float | None
         The number of components.
     l_freq, h_freq : float | None
@@ -140,6 +144,7 @@ def clean_study(
     parameters = dict(
         artifacts=list(check_artifacts(artifacts)),
         removal=removal,
+        events=None if events is None else [events] if isinstance(events, str) else list(events),
         n_components=n_components,
         l_freq=l_freq,
         h_freq=h_freq,
@@ -182,6 +187,8 @@ def clean_study(
 def _check_parameters(parameters: Mapping[str, Any]) -> None:
     """Raise early for parameters with which every recording would fail."""
     _check_option("removal", parameters["removal"], REMOVALS)
+    for name in parameters["events"] or []:
+        _validate_type(name, str, "events", "a trial type or a list of trial types")
     ICA(parameters["n_components"])
     check_band(parameters["l_freq"], parameters["h_freq"])
     seed, most = parameters["random_state"], parameters["max_components"]
