@@ -271,7 +271,7 @@ class Study:
                 each.append(files.read_json(path)["Results"])
         if not each:
             raise ValueError(f"No recording of {self.out} was cleaned and evaluated.")
-        return methods_text(each, len(self.failed)), references(each)
+        return methods_text(each, len(self.failed)), references()
 
     def __repr__(self) -> str:
         return f"<Study | {len(self.rows)} recordings: {counted(self.rows)}>"
