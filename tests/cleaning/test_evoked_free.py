@@ -125,6 +125,10 @@ def test_a_study_fits_without_the_responses(coupled, tmp_path):
     ]
     assert fits[0] is None  # a recording without these conditions is fitted as it is
     assert fits[1]["trials"] == {"target": 40, "standard": 40}
+    told = {row["recording"]: row["message"] for row in study.rows}
+    assert "fitted without the evoked responses" in told["with"]
+    assert "blinks differ" in told["with"]
+    assert "fitted" not in told["other"]
 
 
 def test_epochs_with_and_without_their_recording(coupled):
