@@ -12,7 +12,7 @@ from .evaluation import audit, preservation, rms_reduction
 from .ica import ICA, register, unregister
 from .removal import remove_artifacts
 from .solver import OTICAConvergenceWarning, otica
-from .study import clean_study
+from .study import clean_study, read_study
 from .trust import stability
 from .viz.report import add_artifact_report
 
@@ -37,6 +37,7 @@ __all__ = [
     "otica",
     "preservation",
     "read_ica_eeglab",
+    "read_study",
     "register",
     "remove_artifacts",
     "rms_reduction",

@@ -30,6 +30,7 @@ from mne_otica.cleaning.suspects import find_suspects
 from mne_otica.evaluation.benefit import benefit_of
 from mne_otica.evaluation.harm import MARGIN, harm_of
 from mne_otica.evaluation.measures import MOST_AFFECTED, KindResult, plain, reduction, rms_ratio
+from mne_otica.evaluation.methods import mark_cleaned, recording_facts
 from mne_otica.evaluation.shares import condition_lines
 from mne_otica.evaluation.text import evoked_line, hand_line, kind_line, none_line
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
@@ -116,7 +117,8 @@ def clean_raw(
         The maximum number of blink components. The other kinds have no limit.
     reject_by_annotation : bool
         Whether to leave spans annotated as bad out of the fit, the search and the
-        evaluation. Artifacts in these spans are not removed, unless whole components are.
+        evaluation. Blinks in these spans are removed all the same, as
+        :meth:`mne.preprocessing.ICA.apply` does; of other artifacts, only whole components are.
     find_bad_channels : bool
         Whether to look for bad channels that are not marked: 4.5 times as large as the median
         channel, flat, or clipped. They are named in the verdict and ``cleaned.suspects``, added to
@@ -132,7 +134,7 @@ def clean_raw(
         The cleaned recording (``cleaned.raw``) with the ICA, the times of the artifacts, the
         evidence, and for each kind what was removed, the benefit and the harm
         (``cleaned.kinds``). ``cleaned.status`` is ``"cleaned"``; ``"poor"`` if less than half
-        of an artifact was removed, or more than 30 percent of the signal elsewhere;
+        of a kind of artifact was removed, or more than 30 percent of the signal elsewhere;
         ``"unsure"`` if nothing was removed because the evidence was not sufficient; and
         ``"none"`` if no artifact was found, or none that could be removed.
         ``cleaned.verdict`` is a summary with one sentence for each kind;
@@ -221,6 +223,7 @@ class Work:
         """Measure, then remove: the copy is only now in memory, when the search is done."""
         result = conclude(self.raw, self.filtered, self.ica, self.found, self.taken, self.settings)
         result = replace(result, raw=without(self.raw, self.ica, self.taken.courses))
+        mark_cleaned(result.raw.info, self.taken)
         return result.with_suspects(self.suspects)
 
 
@@ -281,6 +284,7 @@ def settings_of(ica: ICA, raw: BaseRaw, sfreq_fitted: float, **parameters: Any) 
     return parameters | {
         "random_state": _seed(parameters["random_state"]),
         "n_components_used": int(ica.n_components_),
+        "rank": int(ica.rank_),
         "converged": ica.converged_,
         "seconds": raw.n_times / raw.info["sfreq"],
         "seconds_fitted": ica.n_samples_ / sfreq_fitted,
@@ -304,9 +308,9 @@ def fit_ica(
             ica.n_components_for = partial(_affordable, step=step)
         ica.fit(filtered, reject_by_annotation=reject)
     logger.info(
-        f"Fit: {ica.n_components_} components in {ica.n_iter_} iterations on {ica.n_samples_} "
-        f"samples, {ica.n_samples_ / ica.n_components_**2:.0f} per squared number of components "
-        f"(at least {SAMPLES_PER_SQUARED_COMPONENT} are recommended)."
+        f"Fit: {ica.n_components_} components in {ica.n_iter_} iterations; the recording has "
+        f"{step * ica.n_samples_ / ica.n_components_**2:.0f} samples per squared number of "
+        f"components (at least {SAMPLES_PER_SQUARED_COMPONENT} are recommended)."
     )
     return ica
 
@@ -341,7 +345,11 @@ def conclude(
         kind: _measured(kind, found, taken, in_band, filtered, ica, settings, brief)
         for kind in found.decisions
     }
-    lines = [line for line in map(kind_line, results.values()) if line]
+    removed = {k: kind for kind, one in results.items() for k in one.components}
+    lines = [line for one in results.values() if (line := kind_line(one, removed))]
+    if not brief:
+        band = settings["l_freq"], settings["h_freq"]
+        settings = settings | recording_facts(raw, filtered, band)
     by_hand = taken.of(None)
     if by_hand is not None:
         share = _share(by_hand.components, in_band[taken.parts.index(by_hand)], filtered, ica)
@@ -373,7 +381,7 @@ def _status(results: dict[str, KindResult], taken: Taken) -> str:
     """Return the status: what was removed, or why nothing was."""
     removed = [one for one in results.values() if one.components]
     if taken.courses.any():
-        return "poor" if removed and all(one.poor for one in removed) else "cleaned"
+        return "poor" if any(one.poor for one in removed) else "cleaned"
     return "unsure" if any(one.answer == "unsure" for one in results.values()) else "none"
 
 
@@ -421,7 +429,9 @@ def _measured(
     )
     if part is None or not part.courses.any():
         return result
-    events = removed_events(part, decision.events, filtered)
+    events = decision.events
+    if decision.given is None:
+        events = removed_events(part, events, filtered)
     result = replace(
         result, components=list(part.components), events=events, how=part.how, l_freq=part.l_freq
     )
