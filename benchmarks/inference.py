@@ -4,7 +4,7 @@
 ``--faces FOLDER`` has the two recordings of faces and houses that come with the PyPI wheel of
 pylossless 0.2.0. The second estimate and the fewest trials of ``mne_otica.cleaning.evoked_free``
 were chosen on simulations with other seeds (0 to 7 with 80 trials a condition, 200 to 215 with 20,
-100 to 129 with 10), where the bias of the map alone was measured; nothing was chosen on those below.
+100 to 129 with 10), by the bias of the map alone; nothing was chosen on those below.
 """
 
 import argparse
