@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mne_otica.cleaning import clean as cleaning
 from mne_otica.cleaning.by_hand import BY_HAND, add_choice, conclude_choice
 from mne_otica.cleaning.decide import Found, find
-from mne_otica.cleaning.evoked_free import fit_evoked_free
+from mne_otica.cleaning.evoked_free import fit_evoked_free, onsets_of
 from mne_otica.cleaning.saved import found_again, found_content
 from mne_otica.evaluation.measures import plain
 from mne_otica.evaluation.methods import mark_cleaned
@@ -325,6 +325,9 @@ class UnitStages(UnitState):
         settings |= {"n_components_used": fitted["n_components"]}
         settings |= {name: fitted[name] for name in ("converged", "rank", "seconds_fitted")}
         settings |= {"seconds": cleaned.n_times / cleaned.info["sfreq"]}
+        if free := fitted["evoked_free"]:
+            trials = conditions_of(cleaned, list(free["trials"]))
+            settings["evoked_free"] = free | {"onsets": onsets_of(trials, cleaned.info["sfreq"])}
         found = self._found(recording, ica)
         result = conclude_choice(cleaned, filtered, ica, found, taken, settings, brief=brief)
         named = self.kinds_by_hand()
