@@ -28,8 +28,9 @@ from benchmarks.results import show
 from mne_otica import datasets, find_bads_blink, find_blink_events, remove_artifacts
 from mne_otica.cleaning.clean import fit_ica
 from mne_otica.ica import ICA
-from mne_otica.removal.remove import estimate, sham_part, subtract
-from mne_otica.signals.recording import filtered_copy
+from mne_otica.removal.estimate import sham_part
+from mne_otica.removal.remove import parts_of, subtract
+from mne_otica.signals.reading import filtered_copy
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.simulation import simulate_raw
 
@@ -290,13 +291,16 @@ def recording_row(folder: Path, name: str) -> str:
     ica, exclude = fit(raw)
     blinks = find_blink_events(raw, ica=ica)[:, 0] - raw.first_samp
     sfreq = raw.info["sfreq"]
-    estimated = estimate(raw, ica, exclude, None, True)
+    wanted = {"blink": (exclude, None)}
+    taken = parts_of(raw, ica, wanted, removal="events", reject=True)
+    estimated = taken.parts[0].estimate
     kept = mne.pick_types(raw.info, eeg=True, exclude="bads")
     before, both = (
         band(one.copy().pick(kept))
         for one in (raw, remove_artifacts(raw, ica, removal="component"))
     )
-    by = band(subtract(raw, ica, exclude, estimated).pick(kept))
+    subtract(cleaned := raw.copy(), ica, exclude, taken.courses)
+    by = band(cleaned.pick(kept))
     size = average(before, blinks, sfreq)
     top = np.argsort(-np.sqrt(np.mean(size**2, axis=1)))[:5]
     left = [

@@ -22,7 +22,7 @@ from mne_otica.artifacts.components import Components
 from mne_otica.artifacts.find import sensor_names
 from mne_otica.cleaning.clean import fit_ica
 from mne_otica.signals.low_rate import Signals, filtered, robust_scale
-from mne_otica.signals.recording import filtered_copy
+from mne_otica.signals.reading import filtered_copy
 from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.simulation import SimulatedRecording, simulate_raw
 

@@ -424,18 +424,6 @@ BAD = [
         "reject_by_annotation must be",
     ),
     *measures(rms_reduction),
-    (
-        rms_reduction,
-        lambda: rms_reduction(*pair(), events(), random_state="a"),
-        TypeError,
-        "random_state must be",
-    ),
-    (
-        rms_reduction,
-        lambda: rms_reduction(*pair(), events(), random_state=-1),
-        ValueError,
-        "random_state must be",
-    ),
     *measures(preservation),
     (rms_reduction, lambda: rms_reduction(*pair(), events()[:0]), ValueError, "no events"),
     (

@@ -21,22 +21,22 @@ from mne_otica.cleaning.decide import (
     Found,
     check_artifacts,
     find,
-    like_fitted,
     removed_events,
     signs_of,
 )
 from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
-from mne_otica.cleaning.suspects import leave_out_suspects
+from mne_otica.cleaning.suspects import find_suspects
 from mne_otica.evaluation.benefit import benefit_of
 from mne_otica.evaluation.harm import MARGIN, harm_of
 from mne_otica.evaluation.measures import MOST_AFFECTED, KindResult, plain, reduction, rms_ratio
 from mne_otica.evaluation.text import evoked_line, hand_line, kind_line, none_line
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
 from mne_otica.removal.estimate import sham_events, sham_part
-from mne_otica.removal.remove import REMOVALS, Part, Taken, subtract
+from mne_otica.removal.remove import REMOVALS, Part, Taken, without
 from mne_otica.signals.conditions import Events, conditions_of
-from mne_otica.signals.recording import filtered_copy, quiet
+from mne_otica.signals.reading import LowRate, LowRateRaw, check_band, names_to_read
+from mne_otica.signals.recording import quiet, with_bads
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import Pair
 from mne_otica.trust.stability import stability as find_stability
@@ -198,8 +198,7 @@ def clean_raw(
         reject_by_annotation=reject_by_annotation,
         find_bad_channels=find_bad_channels,
     )
-    subtract(work.raw, work.ica, work.ica.exclude, work.taken.courses)
-    result = work.conclude()
+    result = work.result()
     if not stability:
         return result
     trusted = find_stability(work.ica, work.filtered, random_state=random_state)
@@ -208,19 +207,20 @@ def clean_raw(
 
 @dataclass(frozen=True)
 class Work:
-    """A copy of a recording, and what is to be removed from it."""
+    """A recording, and what is to be removed from it."""
 
     raw: BaseRaw
-    filtered: BaseRaw
+    filtered: LowRateRaw
     ica: ICA
     found: Found
     taken: Taken
     settings: dict[str, Any]
     suspects: dict[str, str]
 
-    def conclude(self) -> Cleaned:
-        """Return the result, once the parts are removed."""
+    def result(self) -> Cleaned:
+        """Measure, then remove: the copy is only now in memory, when the search is done."""
         result = conclude(self.raw, self.filtered, self.ica, self.found, self.taken, self.settings)
+        result = replace(result, raw=without(self.raw, self.ica, self.taken.courses))
         return result.with_suspects(self.suspects)
 
 
@@ -244,20 +244,23 @@ def estimated(
     """
     artifacts = check_options(*(options[k] for k in ("artifacts", "removal", "max_components")))
     band, reject = (options["l_freq"], options["h_freq"]), options["reject_by_annotation"]
-    cleaned = raw.copy().load_data(verbose="error")  # the only time that a file is read
-    filtered = filtered_copy(cleaned, *band)
-    suspects = {}
+    check_band(*band)
+    low = LowRate.of(raw, names_to_read(raw), reject, band[1])
+    filtered, suspects = low.filtered(*band), {}
     if options["find_bad_channels"]:
-        suspects = leave_out_suspects(cleaned, filtered, reject)
+        suspects, left_out = find_suspects(raw, filtered, reject)
+        raw = with_bads(raw, left_out)
+        filtered.drop_channels(left_out)
     fit = partial(
         fit_ica,
         n_components=options["n_components"],
         random_state=options["random_state"],
         reject=reject,
+        step=low.step,
     )
-    ica, free = fit_evoked_free(fit, filtered, cleaned, conditions or {}, reject=reject)
+    ica, free = fit_evoked_free(fit, filtered, raw, conditions or {}, reject=reject)
     found = find(
-        cleaned,
+        raw,
         ica,
         artifacts,
         options["max_components"],
@@ -265,21 +268,22 @@ def estimated(
         removal=options["removal"],
         band=band,
         filtered=filtered,
+        low=low,
     )
     taken = Taken(np.zeros((0, raw.n_times))) if found.taken is None else found.taken
     options |= {"artifacts": list(artifacts), "evoked_free": free}
-    settings = settings_of(ica, raw, **options)
-    return Work(cleaned, filtered, ica, found, taken, settings, suspects)
+    settings = settings_of(ica, raw, filtered.info["sfreq"], **options)
+    return Work(raw, filtered, ica, found, taken, settings, suspects)
 
 
-def settings_of(ica: ICA, raw: BaseRaw, **parameters: Any) -> dict[str, Any]:
+def settings_of(ica: ICA, raw: BaseRaw, sfreq_fitted: float, **parameters: Any) -> dict[str, Any]:
     """Return the parameters of a call, with the values used for the automatic ones."""
     return parameters | {
         "random_state": _seed(parameters["random_state"]),
         "n_components_used": int(ica.n_components_),
         "converged": ica.converged_,
         "seconds": raw.n_times / raw.info["sfreq"],
-        "seconds_fitted": ica.n_samples_ / raw.info["sfreq"],
+        "seconds_fitted": ica.n_samples_ / sfreq_fitted,
     }
 
 
@@ -288,33 +292,34 @@ def fit_ica(
     n_components: int | float | None,
     random_state: RandomState,
     reject: bool,
+    step: int = 1,
 ) -> ICA:
-    """Fit on a filtered copy."""
+    """Fit on a filtered copy, of which each sample is one of ``step`` of the recording."""
     # Blinks are rare and large. The transport contrast weighs them by their amplitude, whereas the
     # score functions of the refinement mostly see the samples between them.
     options = dict(random_state=random_state, fit_params=dict(refine="none"))
     with quiet():
         ica = ICA(n_components=n_components, **options)
         if n_components is None:
-            ica.n_components_for = _affordable
+            ica.n_components_for = partial(_affordable, step=step)
         ica.fit(filtered, reject_by_annotation=reject)
     logger.info(
         f"Fit: {ica.n_components_} components in {ica.n_iter_} iterations on {ica.n_samples_} "
-        f"samples, {ica.n_samples_ / ica.n_components_**2:.0f} per squared number of components "
+        f"samples, {step * ica.n_samples_ / ica.n_components_**2:.0f} per squared number of components "
         f"(at least {SAMPLES_PER_SQUARED_COMPONENT} are recommended)."
     )
     return ica
 
 
-def _affordable(rank: int, n_samples: int) -> int:
+def _affordable(rank: int, n_samples: int, step: int) -> int:
     """Return the rank, or fewer components if the recording is too short for that many."""
-    enough = int(np.sqrt(n_samples / SAMPLES_PER_SQUARED_COMPONENT))
+    enough = int(np.sqrt(step * n_samples / SAMPLES_PER_SQUARED_COMPONENT))
     return min(rank, max(enough, _FEWEST_COMPONENTS))
 
 
 def conclude(
-    cleaned: BaseRaw,
-    filtered: BaseRaw,
+    raw: BaseRaw,
+    filtered: LowRateRaw,
     ica: ICA,
     found: Found,
     taken: Taken,
@@ -328,9 +333,8 @@ def conclude(
     ``brief`` measures only what the verdict needs, for interactive use.
     """
     if in_band is None:
-        band = settings["l_freq"], settings["h_freq"]
-        in_band = [like_fitted(part.courses, filtered, band) for part in taken.parts]
-    total = np.zeros_like(taken.courses)
+        in_band = [filtered.like(part.courses) for part in taken.parts]
+    total = np.zeros((len(taken.courses), filtered.n_times))
     for part, courses in zip(taken.parts, in_band, strict=True):
         total[[ica.exclude.index(k) for k in part.components]] += courses
     results = {
@@ -349,7 +353,7 @@ def conclude(
     verdict = ". ".join(lines)
     logger.info(f"Clean: {verdict}.")
     return Cleaned(
-        raw=cleaned,
+        raw=raw,
         ica=ica,
         events=_all_events(results),
         artifacts=found.artifacts,
@@ -397,7 +401,7 @@ def _measured(
     found: Found,
     taken: Taken,
     in_band: Sequence[NDArray[np.float64]],
-    filtered: BaseRaw,
+    filtered: LowRateRaw,
     ica: ICA,
     settings: dict[str, Any],
     brief: bool,
@@ -433,16 +437,16 @@ def _measured(
         return replace(result, **_band_measures(pair, part.l_freq, brief))
     # Events that the removal found in its own components would favour it.
     told = events if decision.given is None or not len(decision.given) else decision.given
-    signs = signs_of(part, told[:, 0] - filtered.first_samp, pair.sfreq)
+    signs = signs_of(part, told[:, 0] - filtered.origin, filtered.sfreq)
     with quiet():
         try:
             benefit = benefit_of(pair, told, signs=signs)
         except ValueError:  # there are none, or the edges or bad spans cut every window
             return result
         # A filter spreads what was removed; samples that did not change have no harm.
-        same = ~part.courses.any(axis=0)
+        same = ~filtered.of_steps(part.courses.any(axis=0))
         after[:, same] = before[:, same]
-        sham = None if brief else _sham(kind, part, found, maps, filtered, settings)
+        sham = None if brief else _sham(kind, part, found, maps, filtered)
         harm = harm_of(pair, events, sham=sham, brief=brief, margin=_MARGINS[kind])
     logger.info(f"Evaluate: {len(events)} {kind} events, {harm.seconds:.0f} s away from them.")
     return replace(result, gone=benefit.average, benefit=benefit, harm=harm)
@@ -465,17 +469,15 @@ def _sham(
     part: Part,
     found: Found,
     maps: NDArray[np.float64],
-    like: BaseRaw,
-    settings: dict[str, Any],
+    like: LowRateRaw,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Return topographies and time courses of what would be removed for sham events."""
     if part.estimate is None or part.estimate.model is None:
         return None
     courses = found.shams.get(kind)
     if courses is None:
-        samples = sham_events(part.estimate, like.info["sfreq"], like.n_times)
-        band = settings["l_freq"], settings["h_freq"]
-        courses = like_fitted(sham_part(part.estimate, samples), like, band)
+        samples = sham_events(part.estimate, like.sfreq, part.courses.shape[1])
+        courses = like.like(sham_part(part.estimate, samples))
     return maps[:, part.components], courses
 
 

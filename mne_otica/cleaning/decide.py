@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
-import mne
 import numpy as np
 from mne.utils import logger
 from numpy.typing import NDArray
@@ -17,7 +15,8 @@ from mne_otica.cleaning.earn import LEAST_GAIN, gains_at_events, gains_in_band
 from mne_otica.evaluation.text import PLURALS, component_names, none_line
 from mne_otica.removal.estimate import sham_events, sham_part
 from mne_otica.removal.remove import Part, Taken, to_take
-from mne_otica.signals.recording import annotated_bad, band_pass, filtered_copy, quiet
+from mne_otica.signals.reading import LowRate, LowRateRaw, filtered_copy
+from mne_otica.signals.recording import annotated_bad, quiet
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import HALF_WINDOW, whole_windows, window_bounds
 from mne_otica.utils.checks import _validate_type
@@ -56,8 +55,6 @@ class Found:
 
     artifacts: ArtifactScores
     decisions: dict[str, Decision]
-    status: str
-    verdict: str
     taken: Taken | None = None
     shams: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
@@ -65,6 +62,24 @@ class Found:
     def components(self) -> list[int]:
         """The components to remove, those of the first kind first."""
         return list(dict.fromkeys(k for one in self.decisions.values() for k in one.components))
+
+    @property
+    def status(self) -> str:
+        """The status before anything is removed."""
+        unsure = any(one.answer == "unsure" for one in self.decisions.values())
+        return "cleaned" if self.components else "unsure" if unsure else "none"
+
+    @property
+    def verdict(self) -> str:
+        """What was found as text, before anything is removed."""
+        lines = [
+            f"{PLURALS[kind]} in {', '.join(component_names(one.components))}"
+            if one.components
+            else f"{PLURALS[kind]}: unsure, {one.reason}"
+            for kind, one in self.decisions.items()
+            if one.components or (one.answer, self.status) == ("unsure", "unsure")
+        ]
+        return "; ".join(lines) or none_line(self.decisions)
 
 
 def check_artifacts(artifacts: str | Sequence[str]) -> tuple[str, ...]:
@@ -89,11 +104,13 @@ def find(
     *,
     removal: str = "events",
     band: tuple[float | None, float | None] = (1.0, 40.0),
-    filtered: BaseRaw | None = None,
+    filtered: LowRateRaw | None = None,
+    low: LowRate | None = None,
 ) -> Found:
     """Find the artifacts, and set ``ica.exclude`` to the components whose removal does good.
 
-    ``filtered`` is the copy in this ``band`` that the ICA was fitted on; None makes one.
+    ``filtered`` is the copy in this ``band`` that the ICA was fitted on; None makes one. ``low``
+    is the recording at the low rate, if it was read already.
     """
     with quiet():
         scores = search(
@@ -102,18 +119,18 @@ def find(
             artifacts=artifacts,
             max_components=max_components,
             reject_by_annotation=reject,
+            low=low,
         )
     found = judged(raw, ica, scores, artifacts, reject)
     if not ica.exclude:
         return found
     filtered = filtered_copy(raw, *band) if filtered is None else filtered
     taken = to_take(raw, ica, found.decisions, {"removal": removal, "reject_by_annotation": reject})
-    in_band = partial(like_fitted, like=filtered, band=band)
-    return earned(found, taken, ica, filtered, reject, in_band)
+    return earned(found, taken, ica, filtered, reject, filtered.like)
 
 
 def earned(
-    found: Found, taken: Taken, ica: ICA, filtered: BaseRaw, reject: bool, in_band: InBand
+    found: Found, taken: Taken, ica: ICA, filtered: LowRateRaw, reject: bool, in_band: InBand
 ) -> Found:
     """Keep the components whose removal does good, and update ``ica.exclude``.
 
@@ -147,7 +164,7 @@ def _gains(
     part: Part,
     events: NDArray[np.int64],
     ica: ICA,
-    filtered: BaseRaw,
+    filtered: LowRateRaw,
     reject: bool,
     in_band: InBand,
 ) -> tuple[dict[int, float], NDArray[np.float64] | None]:
@@ -157,18 +174,23 @@ def _gains(
     courses = in_band(part.courses)
     if part.l_freq is not None:
         return gains_in_band(part, courses, before, maps, bad, sfreq), None
-    samples = events[:, 0] - filtered.first_samp
+    signs = signs_of(part, events[:, 0] - filtered.origin, filtered.sfreq)
     options = (bad, sfreq)
     gains = gains_at_events(
-        part, courses, before, maps, (samples, signs_of(part, samples, sfreq)), *options
+        part, courses, before, maps, (filtered.samples(events), signs), *options
     )
     gains = {k: gain if gain > LEAST_GAIN else 0.0 for k, gain in gains.items()}
     if part.estimate is None or part.estimate.model is None:
         return gains, None
-    sham = sham_events(part.estimate, sfreq, filtered.n_times)
+    sham = sham_events(part.estimate, filtered.sfreq, part.courses.shape[1])
     sham_courses = in_band(sham_part(part.estimate, sham))
     chance = gains_at_events(
-        part, sham_courses, before, maps, (sham, signs_of(part, sham, sfreq)), *options
+        part,
+        sham_courses,
+        before,
+        maps,
+        (sham // filtered.step, signs_of(part, sham, filtered.sfreq)),
+        *options,
     )
     return {
         k: gain if gain > chance.get(k, 0.0) else 0.0 for k, gain in gains.items()
@@ -191,15 +213,15 @@ def directions(
     return np.where(course[after] >= course[before], 1.0, -1.0)
 
 
-def removed_events(part: Part, given: NDArray[np.int64], like: BaseRaw) -> NDArray[np.int64]:
+def removed_events(part: Part, given: NDArray[np.int64], like: LowRateRaw) -> NDArray[np.int64]:
     """Return the events that were removed: those given that were confirmed, and those found.
 
     The second column is 1 for the latter if there are both: the benefit is not measured there.
     """
     if part.estimate is None or part.how != "events":
         return given
-    apart = _SAME * like.info["sfreq"]
-    found = part.estimate.events + like.first_samp
+    apart = _SAME * like.sfreq
+    found = part.estimate.events + like.origin
     known = np.sort(given[:, 0])
     if len(known) and len(found):
         near = np.abs(found[:, np.newaxis] - known)
@@ -209,32 +231,15 @@ def removed_events(part: Part, given: NDArray[np.int64], like: BaseRaw) -> NDArr
     return events
 
 
-def like_fitted(
-    courses: NDArray[np.float64], like: BaseRaw, band: tuple[float | None, float | None]
-) -> NDArray[np.float64]:
-    """Filter time courses like the copy that the ICA was fitted on."""
-    if not len(courses) or not courses.any():
-        return courses
-    info = mne.pick_info(like.info, range(len(courses)))
-    raw = mne.io.RawArray(courses.copy(), info, first_samp=like.first_samp, verbose="error")
-    raw.set_annotations(like.annotations, verbose="error")
-    return band_pass(raw, *band).get_data()
-
-
 def judged(
     raw: BaseRaw, ica: ICA, scores: ArtifactScores, artifacts: Sequence[str], reject: bool
 ) -> Found:
     """Decide which components to remove, set ``ica.exclude`` to them, and log it."""
-    decisions = {kind: decide(raw, scores, kind, reject) for kind in artifacts}
-    answers = [decision.answer for decision in decisions.values()]
-    status = "unsure" if "unsure" in answers else "none"
-    if any(decision.components for decision in decisions.values()):
-        status = "cleaned"
-    found = Found(scores, decisions, status, _verdict(status, decisions))
+    found = Found(scores, {kind: decide(raw, scores, kind, reject) for kind in artifacts})
     ica.exclude = found.components
     times = "; ".join(
         f"{len(decision.events)} {PLURALS[kind]} from {scores.sources[kind]}"
-        for kind, decision in decisions.items()
+        for kind, decision in found.decisions.items()
         if len(decision.events)
     )
     logger.info(f"Find: {found.verdict}{'; ' if times else ''}{times}.")
@@ -259,16 +264,3 @@ def _checkable(raw: BaseRaw, events: NDArray[np.int64], reject: bool) -> bool:
     bad = annotated_bad(raw) if reject else np.zeros(raw.n_times, bool)
     bounds = window_bounds(-HALF_WINDOW, HALF_WINDOW, raw.info["sfreq"])
     return len(whole_windows(events[:, 0] - raw.first_samp, bad, bounds).used) > 0
-
-
-def _verdict(status: str, decisions: dict[str, Decision]) -> str:
-    """Return what was found as text, before anything is removed."""
-    told = {"cleaned": "yes", "unsure": "unsure"}.get(status)
-    lines = [
-        f"{PLURALS[kind]} in {', '.join(component_names(one.components))}"
-        if one.components
-        else f"{PLURALS[kind]}: unsure, {one.reason}"
-        for kind, one in decisions.items()
-        if one.answer == told
-    ]
-    return "; ".join(lines) if lines else none_line(decisions)

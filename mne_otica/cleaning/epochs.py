@@ -19,10 +19,11 @@ from mne_otica.cleaning.cut import Cut
 from mne_otica.cleaning.decide import DEFAULT, earned, judged
 from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
-from mne_otica.cleaning.suspects import leave_out_suspects
+from mne_otica.cleaning.suspects import find_suspects
 from mne_otica.removal.layout import Layout
 from mne_otica.removal.remove import Part, Taken, parts_of, subtract
 from mne_otica.signals.conditions import conditions_of
+from mne_otica.signals.reading import LowRateRaw
 from mne_otica.signals.recording import mark_bad, quiet
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.utils.checks import RandomState, _validate_flag, _validate_type
@@ -138,18 +139,18 @@ def _in_recording(
     cut = Cut.of(epochs, raw)
     conditions = conditions_of(raw, epochs.events, event_id) if event_id else {}
     work = estimated(raw, conditions, **options)
-    subtract(work.raw, work.ica, work.ica.exclude, work.taken.courses)
     if work.taken.courses.any():
         maps = maps_in_volts(work.ica)[:, work.ica.exclude]
         epochs._data -= cut.removed(maps, work.ica.ch_names, work.taken.courses)
     outside = np.ones(raw.n_times, bool)
     for start, stop in zip(*cut.inside, strict=True):
         outside[start:stop] = False
+    outside = work.filtered.of_steps(outside)
     mark_bad(work.filtered, outside, "BAD_no_epoch")  # the result is that of the epochs
     epochs.info["bads"] = epochs.info["bads"] + [
         name for name in work.raw.info["bads"] if name not in raw.info["bads"] + epochs.info["bads"]
     ]
-    return replace(work.conclude(), epochs=epochs)
+    return replace(work.result(), epochs=epochs)
 
 
 def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> Cleaned:
@@ -161,10 +162,10 @@ def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> 
     ready._data = detrend(ready._data, axis=2)
     joined, suspects = _joined(ready), {}
     if options["find_bad_channels"]:
-        suspects = leave_out_suspects(as_given, joined, False)
-        ready.pick(joined.ch_names)
-        for one in (epochs, cleaned):
-            one.info["bads"] = one.info["bads"] + as_given.info["bads"]
+        suspects, left_out = find_suspects(as_given, joined, False)
+        ready.drop_channels(left_out)
+        for inst in (epochs, cleaned):
+            inst.info["bads"] = inst.info["bads"] + left_out
     # Detrending has the effect of a high-pass filter; without this MNE warns that there was none.
     with ready.info._unlock():
         ready.info["highpass"] = max(ready.info["highpass"], 1.0)
@@ -194,7 +195,7 @@ def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> 
         taken = found.taken
     subtract(epochs, ica, ica.exclude, layout.spread(taken.courses))
     cleaned._data[_finite(cleaned)] = epochs._data
-    settings = settings_of(ica, joined, **options)
+    settings = settings_of(ica, joined, joined.info["sfreq"], **options)
     level = [in_band(part.courses) for part in taken.parts]
     result = conclude(joined, joined, ica, found, taken, settings, level)
     return replace(result.with_suspects(suspects), raw=None, epochs=cleaned)
@@ -234,10 +235,10 @@ def _detrended(courses: NDArray[np.float64], n_epochs: int) -> NDArray[np.float6
     return detrend(courses.reshape(len(courses), n_epochs, -1)).reshape(courses.shape)
 
 
-def _joined(epochs: BaseEpochs) -> BaseRaw:
+def _joined(epochs: BaseEpochs) -> LowRateRaw:
     """Return concatenated epochs as a recording in which the joints are marked as bad."""
     data, length = np.concatenate(list(epochs.get_data()), axis=1), len(epochs.times)
-    joined = mne.io.RawArray(data, epochs.info, verbose="error")
+    joined = LowRateRaw(data, epochs.info, verbose="error")
     sfreq = epochs.info["sfreq"]
     joints = np.arange(len(epochs) + 1) * length / sfreq
     onsets = np.maximum(joints - _EDGE, 0)

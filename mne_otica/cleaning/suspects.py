@@ -22,13 +22,16 @@ if TYPE_CHECKING:
 LARGE = 4.5
 FLAT = 0.01  # the same; the least of a good channel is 0.3
 CLIPPED = 0.01  # share of samples that stay at the largest or smallest value; good ones: 0.001
+_PIECE = 2**22  # values read at a time
 KEPT = "kept, as no other channel is frontal"
 
 
-def leave_out_suspects(raw: BaseRaw, filtered: BaseRaw, reject: bool) -> dict[str, str]:
-    """Mark suspects as bad in a recording and drop them from its filtered copy, both in place.
+def find_suspects(
+    raw: BaseRaw, filtered: BaseRaw, reject: bool
+) -> tuple[dict[str, str], list[str]]:
+    """Return the suspects among the channels of a filtered copy, and those to leave out.
 
-    Return all of them with the reason. Those without which no frontal channel is left are kept.
+    Suspects come with the reason. Those without which no frontal channel is left are kept.
     """
     suspects = _suspects(raw, filtered, reject)
     values = dict(zip(filtered.ch_names, eye_map(filtered.info, filtered.ch_names)[0], strict=True))
@@ -45,9 +48,7 @@ def leave_out_suspects(raw: BaseRaw, filtered: BaseRaw, reject: bool) -> dict[st
         )
     if suspects:
         logger.info(f"Channels: {told_suspects(suspects)}.")
-    raw.info["bads"] = raw.info["bads"] + left_out
-    filtered.drop_channels(left_out)
-    return suspects
+    return suspects, left_out
 
 
 def told_suspects(suspects: dict[str, str]) -> str:
@@ -61,35 +62,50 @@ def _suspects(raw: BaseRaw, filtered: BaseRaw, reject: bool) -> dict[str, str]:
     MNE's local outlier factor would need scikit-learn. At its defaults it names frontal channels
     for their blinks in 6 of 23 recordings, and no channel where there are fewer than 21.
     """
-    good = ~annotated_bad(filtered) if reject else np.ones(raw.n_times, bool)
+    good = ~annotated_bad(filtered) if reject else np.ones(filtered.n_times, bool)
     if not good.any():
         return {}
-    samples = {name: _finite(raw.get_data([name])[0][good]) for name in filtered.ch_names}
-    flat = {name for name, x in samples.items() if not len(x) or not np.ptp(x)}
-    if flat == set(samples):
-        raise ValueError(
-            f"All eeg channels are constant ({listed(list(samples))}); check the recording."
-        )
+    names = filtered.ch_names
+    spans, clipped = _spans(raw, names, reject)
+    flat = {name for name, span in zip(names, spans, strict=True) if not span}
+    if flat == set(names):
+        raise ValueError(f"All eeg channels are constant ({listed(names)}); check the recording.")
     scales = {
         name: 0.0 if name in flat else robust_scale(row[good])
-        for name, row in zip(samples, filtered.get_data(), strict=True)
+        for name, row in zip(names, filtered.get_data(), strict=True)
     }
-    typical, found = np.median([scales[name] for name in samples if name not in flat]), {}
-    for name, x in samples.items():
+    typical, found = np.median([scales[name] for name in names if name not in flat]), {}
+    for name, share in zip(names, clipped, strict=True):
         if name in flat or scales[name] < FLAT * typical:
             found[name] = "flat"
         elif scales[name] > LARGE * typical:
             found[name] = f"{scales[name] / typical:.0f} times the median amplitude"
-        elif (share := _clipped(x)) > CLIPPED:
+        elif share > CLIPPED:
             found[name] = f"clipped in {100 * share:.0f} % of the samples"
     return found
 
 
-def _finite(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    return x[np.isfinite(x)]
+def _spans(
+    raw: BaseRaw, names: list[str], reject: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the range of channels, and the share of samples that stay at either end of it.
 
-
-def _clipped(x: NDArray[np.float64]) -> float:
-    """Return the share of samples that, like their neighbour, have an extreme value."""
-    extreme = (x == x.max()) | (x == x.min())
-    return float(np.mean(extreme[1:] & extreme[:-1]))
+    The recording is read piece by piece, as it may be a file.
+    """
+    picks = [raw.ch_names.index(name) for name in names]
+    good = ~annotated_bad(raw) if reject else np.ones(raw.n_times, bool)
+    ends = np.full((2, len(names)), -np.inf)  # the largest value, and minus the smallest one
+    stays, size = np.zeros((2, len(names))), max(2, _PIECE // len(names))
+    for start in range(0, raw.n_times, size):
+        piece = raw[picks, start : start + size][0]
+        fine = good[start : start + size] & np.isfinite(piece)
+        for end, stay, sign in zip(ends, stays, (1, -1), strict=True):
+            x = np.where(fine, sign * piece, -np.inf)
+            top = x.max(axis=1)
+            at_top = x == top[:, np.newaxis]
+            n_stays = np.sum(at_top[:, 1:] & at_top[:, :-1], axis=1)
+            stay[top > end] = 0
+            stay += np.where(np.isfinite(top) & (top >= end), n_stays, 0)
+            np.maximum(end, top, out=end)
+    ranges = np.where(np.isfinite(ends).all(axis=0), ends.sum(axis=0), 0.0)
+    return ranges, stays.sum(axis=0) / max(good.sum(), 1)

@@ -14,18 +14,16 @@ from mne_otica.evaluation.measures import MOST_AFFECTED, RMSReduction, reduction
 from mne_otica.signals.windows import (
     HALF_WINDOW,
     Pair,
-    event_samples,
     whole_windows,
     window_bounds,
 )
-from mne_otica.utils.checks import RandomState, _check_option, as_generator
+from mne_otica.utils.checks import _check_option
 from mne_otica.utils.docs import fill_doc
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw
 
 _BASELINE = 0.25  # s before the window of an event
-_N_BOOTSTRAP = 2000
 
 
 @verbose
@@ -40,7 +38,6 @@ def rms_reduction(
     picks: str | Sequence[str | int] | None = None,
     normalize: str | None = None,
     reject_by_annotation: bool = True,
-    random_state: RandomState = 0,
     verbose: bool | str | int | None = None,
 ) -> RMSReduction:
     """Measure how much of the signal around blinks was removed.
@@ -59,8 +56,6 @@ def rms_reduction(
         as in the paper, so that all channels have the same weight.
     reject_by_annotation : bool
         Whether to leave out windows that hold spans annotated as bad.
-    random_state : int | instance of RandomState | instance of Generator | None
-        The seed of the intervals.
     %(verbose)s
 
     Returns
@@ -78,7 +73,7 @@ def rms_reduction(
     """
     _check_option("normalize", normalize, ("zscore", None))
     pair = Pair.of(before, after, picks, reject_by_annotation)
-    return benefit_of(pair, events, (tmin, tmax), normalize, as_generator(random_state))
+    return benefit_of(pair, events, (tmin, tmax), normalize)
 
 
 def benefit_of(
@@ -86,16 +81,14 @@ def benefit_of(
     events: ArrayLike,
     limits: tuple[float, float] = (-HALF_WINDOW, HALF_WINDOW),
     normalize: str | None = None,
-    rng: np.random.Generator | None = None,
     signs: NDArray[np.float64] | None = None,
 ) -> RMSReduction:
     """Measure the benefit on arrays; see `rms_reduction`.
 
     ``signs`` are 1 or -1 for each event, so that steps of opposite sign do not cancel.
     """
-    rng = as_generator(0) if rng is None else rng
     bounds = window_bounds(*limits, pair.sfreq)
-    samples = event_samples(events, pair.first_samp, pair.n_times)
+    samples = pair.samples(events)
     if not len(samples):
         raise ValueError("There are no events, so there is nothing to measure; pass at least one.")
     used, n_edge, n_bad = whole_windows(samples, pair.bad, bounds)
@@ -106,7 +99,8 @@ def benefit_of(
             f"{limits[0]} to {limits[1]} s) or other events."
         )
     shift, scale = _scaling(pair.before, normalize)
-    signs = np.ones(len(used)) if signs is None else signs[np.isin(samples, used)]
+    kept = np.isin(samples, used)
+    signs = np.ones(len(used)) if signs is None else signs[kept]
     at = used[:, np.newaxis] + np.arange(*bounds)
     # Shape (before and after, n_events, n_channels, n_times in the window)
     cut = np.array(
@@ -119,17 +113,17 @@ def benefit_of(
     # One mean square per event and channel is enough for all but the averages.
     power = np.mean(cut**2, axis=3)
     blink_size = np.sqrt(np.mean(np.mean(cut[0], axis=0) ** 2, axis=1))
+    overall, each = reduction(*power.sum(axis=(1, 2))), power.sum(axis=2)
     result = RMSReduction(
-        overall=reduction(*power.sum(axis=(1, 2))),
-        interval=_interval(power.sum(axis=2), rng),
-        per_event=reduction(*power.sum(axis=2)),
+        overall=overall,
+        interval=_jackknife(overall, reduction(*(each.sum(axis=1, keepdims=True) - each))),
         per_channel=reduction(*power.sum(axis=1)),
         rms_before=np.sqrt(power[0].mean(axis=0)),
         rms_after=np.sqrt(power[1].mean(axis=0)),
         blink_size=blink_size,
         **_average_reduction(pair, cut * scale, used, bounds, blink_size, signs),
         ch_names=pair.ch_names,
-        samples=used + pair.first_samp,
+        samples=np.asarray(events)[kept, 0],
         n_edge=n_edge,
         n_bad=n_bad,
     )
@@ -157,27 +151,26 @@ def _average_reduction(
     most = np.argsort(-blink_size)[:MOST_AFFECTED]
     power = np.sum(np.mean(cut, axis=1) ** 2, axis=2)
     average = reduction(*power[:, most].sum(axis=1))
+    cut = cut[:, :, most]
+    without = (cut.sum(axis=1, keepdims=True) - cut) / max(len(used) - 1, 1)
     return dict(
         average=average,
-        average_interval=_jackknife(average, cut[:, :, most]),
+        average_interval=_jackknife(average, reduction(*np.sum(without**2, axis=(2, 3)))),
         average_per_channel=reduction(*power),
     )
 
 
-def _jackknife(average: float, cut: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the 95 percent jackknife interval of the reduction of the average.
+def _jackknife(value: float, without: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the 95 percent jackknife interval of a reduction, from those without each event.
 
     A bootstrap would be biased: a draw has fewer distinct events, so brain activity cancels less
     in its average, and the reduction would be smaller in every draw.
     """
-    n_events = cut.shape[1]
+    n_events = len(without)
     if n_events < 2:
         return float("nan"), float("nan")
-    without = (cut.sum(axis=1, keepdims=True) - cut) / (n_events - 1)
-    values = reduction(*np.sum(without**2, axis=(2, 3)))
-    error = np.sqrt((n_events - 1) * np.var(values))
-    reach = float(stats.t.ppf(0.975, n_events - 1) * error)
-    return average - reach, min(1.0, average + reach)
+    reach = float(stats.t.ppf(0.975, n_events - 1) * np.sqrt((n_events - 1) * np.var(without)))
+    return value - reach, min(1.0, value + reach)
 
 
 def _scaling(
@@ -188,23 +181,3 @@ def _scaling(
         return np.zeros((len(data), 1)), np.ones((len(data), 1))
     scale = np.nanstd(data, axis=1, keepdims=True)
     return np.nanmean(data, axis=1, keepdims=True), np.where(scale > 0, scale, 1.0)
-
-
-def _interval(power: NDArray[np.float64], rng: np.random.Generator) -> tuple[float, float]:
-    """Return the bootstrap interval of the reduction over events, from their powers.
-
-    The powers have the shape (2, n_events).
-    """
-    n_events = power.shape[1]
-    if n_events < 2:
-        return float("nan"), float("nan")
-    drawn = rng.integers(n_events, size=(_N_BOOTSTRAP, n_events))
-    return _percentiles(reduction(*power[:, drawn].sum(axis=2)))
-
-
-def _percentiles(values: NDArray[np.float64]) -> tuple[float, float]:
-    values = values[np.isfinite(values)]
-    if not len(values):
-        return float("nan"), float("nan")
-    low, high = np.percentile(values, [2.5, 97.5])
-    return float(low), float(high)

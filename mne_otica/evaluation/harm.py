@@ -13,7 +13,6 @@ from mne_otica.evaluation.measures import Preservation, reduction, rms_ratio
 from mne_otica.signals.windows import (
     HALF_WINDOW,
     Pair,
-    event_samples,
     free_samples,
     free_spectra,
     rank_of,
@@ -87,10 +86,10 @@ def harm_of(
     """Measure the harm on arrays; see `preservation`.
 
     ``sham`` are topographies and time courses of what would be removed for sham events.
-    ``brief`` skips spectra, correlation and rank.
+    ``brief`` skips spectra and rank.
     """
     bounds = window_bounds(*limits, pair.sfreq)
-    samples = event_samples(events, pair.first_samp, pair.n_times)
+    samples = pair.samples(events)
     free = free_samples(pair, samples, bounds, margin)
     if free.sum() < _LEAST_SECONDS * pair.sfreq:
         warn(
@@ -109,7 +108,6 @@ def harm_of(
         },
         sham=None if sham is None else rms_ratio(_power_of(*sham, free), power[0].sum()),
         rms_change=-reduction(*power[:2].sum(axis=1)),
-        correlation=float("nan") if brief else _correlation(pair, free),
         band_power={
             name: rms_ratio(*(_in_band(freqs, spectra[k], band) for k in (1, 0))) ** 2 - 1
             for name, band in BANDS.items()
@@ -138,28 +136,6 @@ def _powers(pair: Pair, free: NDArray[np.bool_]) -> NDArray[np.float64]:
         for k, x in enumerate((before, after, after - before)):
             power[k] += np.einsum("ct,ct->c", x, x)
     return power
-
-
-def _correlation(pair: Pair, free: NDArray[np.bool_]) -> float:
-    """Return the correlation at free samples, median over channels; NaN if there are none."""
-    if not free.any():
-        return float("nan")
-    spans = runs(free)
-    means = [
-        sum(x[:, start:stop].sum(axis=1) for start, stop in spans) / free.sum()
-        for x in (pair.before, pair.after)
-    ]
-    products = np.zeros((3, len(pair.before)))
-    for start, stop in spans:
-        one, other = (
-            x[:, start:stop] - mean[:, np.newaxis]
-            for x, mean in zip((pair.before, pair.after), means, strict=True)
-        )
-        for k, (a, b) in enumerate(((one, one), (other, other), (one, other))):
-            products[k] += np.einsum("ct,ct->c", a, b)
-    size = np.sqrt(products[0] * products[1])
-    each = products[2][size > 0] / size[size > 0]
-    return float(np.median(each)) if len(each) else float("nan")
 
 
 def _power_of(

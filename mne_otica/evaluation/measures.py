@@ -25,9 +25,7 @@ class RMSReduction:
     overall : float
         1 - RMS(after) / RMS(before), pooled over channels and events.
     interval : tuple of float
-        The 95 percent bootstrap interval of ``overall`` over events; NaN for one event.
-    per_event : ndarray, shape (n_events,)
-        The same for each event, pooled over channels.
+        The 95 percent jackknife interval of ``overall`` over events; NaN for one event.
     per_channel : ndarray, shape (n_channels,)
         The same for each channel, pooled over events; NaN for a flat channel.
     rms_before, rms_after : ndarray, shape (n_channels,)
@@ -53,7 +51,6 @@ class RMSReduction:
 
     overall: float
     interval: tuple[float, float]
-    per_event: NDArray[np.float64]
     per_channel: NDArray[np.float64]
     rms_before: NDArray[np.float64]
     rms_after: NDArray[np.float64]
@@ -132,8 +129,6 @@ class Preservation:
     rms_change : float
         RMS(after) / RMS(before) - 1 away from blinks. Losses and gains cancel, so it does not
         measure the harm.
-    correlation : float
-        Correlation of before and after away from blinks, median over channels.
     band_power : dict
         The relative change of the power in each band away from blinks.
     freqs, power_before, power_after : ndarray, shape (n_freqs,)
@@ -153,7 +148,6 @@ class Preservation:
     taken_out_per_band: dict[str, float]
     sham: float | None
     rms_change: float
-    correlation: float
     band_power: dict[str, float]
     freqs: NDArray[np.float64]
     power_before: NDArray[np.float64]

@@ -12,13 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline
 from scipy.signal import resample_poly
 
-from mne_otica.removal.linear_estimate import Array, Component, Frame, Mask, Samples
+from mne_otica.removal.linear_estimate import WINDOW, Array, Component, Frame, Mask, Samples
 from mne_otica.removal.separation import State, estimate_given, quietness, separate
 from mne_otica.signals.windows import runs
 
 RATE = 80.0  # Hz; the artifact is smooth, and estimated at about this rate
 _DRAWS_OUT = 0.4  # Hz; a lower high-pass filter only adds drift to an event
-_RESTLESS = 0.25  # power of the quiet seconds relative to all; below, the eyes never rest
 _SHAM_APART = 1.2  # s; about the length of a window
 _SAME = 0.1  # s; given events that are closer are one
 
@@ -142,12 +141,24 @@ def artifact_part(
     components = [Component(course, good, frame) for course in low]
     state = separate(components, events)
     model = _Model(components, scales, step, n_times)
-    if all(quietness(component) < _RESTLESS for component in components):
+    # A part leaves the power beyond that of the quiet seconds, and spares the time outside the
+    # windows; if it leaves more than it spares, the whole component is removed.
+    covered = _covered(state.events, frame, len(good))
+    if all(quietness(component) < covered for component in components):
         part = np.where(bad, 0.0, courses)
         windows = np.array([[0, n_times]])
         return Estimate(part, state.events * step, state.weights, windows, True, model)
     part, windows = _at_full_rate(state, model, n_times)
     return Estimate(part, state.events * step, state.weights, windows, False, model)
+
+
+def _covered(events: Samples, frame: Frame, n_times: int) -> float:
+    """Return the share of the recording in windows around events, without those of a filter."""
+    near = np.zeros(n_times, bool)
+    for event in events:
+        start, stop = (event + int(limit * frame.rate) for limit in WINDOW)
+        near[max(0, start) : max(0, stop)] = True
+    return float(near.mean())
 
 
 def high_pass_kernel(highpass: float, rate: float) -> Array | None:

@@ -166,7 +166,8 @@ class Component:
         """Estimate mean and covariance of the artifact from its windows."""
         frame, bump = self.frame, self.frame.bump
         n_events = max(weights.sum(), 1.0)
-        typical = np.median(windows[weights >= min(0.5, weights.max())], axis=0)
+        # The mean, as heights may be skewed: events would be left in the average otherwise.
+        typical = windows[weights >= min(0.5, weights.max())].mean(axis=0)
         height = typical @ bump / (bump @ bump)
         # With few events the mean is shrunk towards the prior shape.
         spread = height**2 * frame.local(frame.bump_size)

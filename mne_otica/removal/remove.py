@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from mne_otica.artifacts import check_kinds, kinds
 from mne_otica.removal.by_kind import kind_part
 from mne_otica.removal.estimate import Estimate
+from mne_otica.removal.from_file import RawCleanedOnRead
 from mne_otica.removal.layout import Layout
 from mne_otica.signals.low_rate import check_ica
-from mne_otica.signals.recording import quiet
+from mne_otica.signals.recording import level, quiet, stretches
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import runs
 from mne_otica.utils.checks import _check_option, _validate_flag, _validate_type
@@ -124,14 +125,13 @@ def remove_artifacts(
         Any fitted :class:`mne.preprocessing.ICA`.
     artifacts : str
         The kind of artifact: ``"blink"``, ``"eye movement"``, ``"heartbeat"``,
-        ``"muscle"`` or ``"electrode"``. Pops of an electrode are removed by their events; if it
-        also crackles, drifts or hums, the whole component is removed.
+        ``"muscle"`` or ``"electrode"``. Of electrodes, whole components are removed.
     events : array-like, shape (n_events, 3) | None
         MNE events at the artifacts, counted as in ``inst``. More blinks and beats are
-        searched for in the components; muscle needs no events. None uses the blinks found by
-        :func:`mne_otica.find_blink_events`; if these are too few to estimate a blink from, and
-        in epochs, the large deflections of the first component. For the other kinds, None
-        uses the events found in the components.
+        searched for in the components; eye movements and muscle need no events. None uses the
+        blinks found by :func:`mne_otica.find_blink_events`; if these are too few to estimate a
+        blink from, and in epochs, the large deflections of the first component. For the other
+        kinds, None uses the events found in the components.
     removal : "events" | "component"
         ``"events"`` removes the part of the components that belongs to the events;
         ``"component"`` removes whole components, as :meth:`mne.preprocessing.ICA.apply`
@@ -162,19 +162,18 @@ def remove_artifacts(
     event to 0.7 s after it; if ``inst.info["highpass"]`` names a filter that prolongs events,
     they are extended by its impulse response.
 
-    If the eyes hardly ever rest, nearly all of the component is an artifact, and all of it is
-    removed.
+    Blinks so frequent that more of them would be left than the time between their windows spares
+    are removed with the whole component.
 
     Heartbeats are nearly identical: the template that best explains all of them is removed, scaled
-    at each beat. The artifact of eye movements is a step at each event, that of electrode pops a
-    jump that decays. Muscle activity above 15 Hz is what exceeds the spectrum expected of
-    brain activity, without rhythms; below 15 Hz as much is removed as a muscle of that strength
-    has there.
+    at each beat. The eyes move at all times, so eye movements are what exceeds, below 20 Hz, the
+    power of the windows in which the eyes rest. Muscle activity above 15 Hz is what exceeds the
+    spectrum expected of brain activity, without rhythms; below 15 Hz nothing is removed.
     """
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
     _validate_type(ica, mne.preprocessing.ICA, "ica", "an ICA instance")
     _validate_type(artifacts, str, "artifacts")
-    check_kinds(artifacts, "artifacts")
+    check_kinds([artifacts], "artifacts")
     _check_option("removal", removal, REMOVALS)
     _validate_flag(reject_by_annotation, "reject_by_annotation")
     check_ica(ica, inst)
@@ -246,6 +245,7 @@ def parts_of(
     every = list(dict.fromkeys([k for some, _ in wanted.values() for k in some] + list(by_hand)))
     layout = Layout.of(inst)
     courses, bad, broken = layout.read(inst, ica, every, reject)
+    whole_runs = stretches(inst) if isinstance(inst, mne.io.BaseRaw) else np.zeros((0, 2), int)
     # Components are unknown where any channel is not finite, so nothing is removed there.
     left, parts = np.where(broken, 0.0, courses), []
     if by_hand:
@@ -260,10 +260,12 @@ def parts_of(
         if removal == "events":
             samples = layout.samples(inst, ica, components, events, reject, kind)
             highpass = inst.info["highpass"] or 0.0
+            # Offsets may differ between concatenated runs, which are not the artifact's.
+            levelled = level(np.where(broken, np.nan, left[rows]), whole_runs)
             estimate_without = partial(
                 kind_part,
                 kinds()[kind].removal,
-                np.where(broken, np.nan, left[rows]),
+                levelled,
                 inst.info["sfreq"],
                 samples,
                 highpass=highpass,
@@ -293,6 +295,21 @@ def subtract(
             for begin in range(first, last, _PIECE):
                 span = slice(begin, min(begin + _PIECE, last))
                 data[picks, span] -= maps @ own[:, span]
+
+
+def without(raw: BaseRaw, ica: ICA, courses: NDArray[np.float64]) -> BaseRaw:
+    """Return a copy without these time courses of the components in ``ica.exclude``.
+
+    A recording that is not loaded is not loaded here, either.
+    """
+    if not raw.preload and courses.any():
+        maps = np.zeros((len(raw.ch_names), len(ica.exclude)))
+        picks = [raw.ch_names.index(name) for name in ica.ch_names]
+        maps[picks] = maps_in_volts(ica)[:, ica.exclude]
+        return RawCleanedOnRead(raw, maps, courses)
+    cleaned = raw.copy()
+    subtract(cleaned, ica, ica.exclude, courses)
+    return cleaned
 
 
 def _check_exclude(ica: ICA, exclude: Sequence[int] | None) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import mne
@@ -17,7 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import butter, sosfiltfilt
 
-from mne_otica.signals.recording import annotated_bad, broken_samples
+from mne_otica.signals.reading import (
+    HIGHEST,
+    LowRate,
+    at_low_rate,
+    bridge,
+    of_steps,
+    step_of,
+)
 from mne_otica.signals.spectra import Spectra, Tiles
 from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.utils.checks import _validate_flag, _validate_type, warn
@@ -27,12 +34,9 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
     from mne.preprocessing import ICA
 
-RATE = 120.0  # Hz; ample for a deflection of 0.1 s, and cheap
 BAND = (1.0, 10.0)  # Hz; where a blink stands out from drift and muscle
 LARGE = 4.0  # robust standard deviations; below, everything has peaks
 PLAUSIBLE_VOLTS = (1e-7, 1e-2)  # median deviation of EEG that can be in volts
-_CHUNK = 2**22  # values read at a time
-_EPOCH_EDGE = 0.05  # s at either end of an epoch that are not looked at
 _REACH = 0.2  # s on either side of a large deflection that belong to it
 _ROUNDS = 4  # of setting deflections aside
 _ENOUGH = 100  # samples of a stretch that tell the order of its size
@@ -51,7 +55,7 @@ class Moments(NamedTuple):
         """Return those of each row, one by one: SciPy takes many times as long."""
         sums = np.zeros((3, len(signals)))
         for k, row in enumerate(signals):
-            x = row - row.mean()
+            x = row - row.mean(dtype=float)
             squares = x * x
             sums[:, k] = squares.sum(), squares @ x, squares @ squares
         second, third, fourth = sums / max(signals.shape[1], 1)
@@ -103,7 +107,7 @@ class Prepared:
     @cached_property
     def deviations(self) -> NDArray[np.float64]:
         """The standard deviation of each signal that is only smoothed."""
-        return np.array([row.std() for row in self.outside_bad(self.slow)])
+        return np.array([row.std(dtype=float) for row in self.outside_bad(self.slow)])
 
     @cached_property
     def moments(self) -> Moments:
@@ -146,83 +150,69 @@ class Prepared:
 
     def mixed(self, weights: NDArray[np.float64]) -> Prepared:
         """Return weighted sums of the signals, a row of weights for each."""
-        slow = weights @ self.slow
+        weights = weights.astype(np.float32)
+        band, slow, wide = (weights @ x for x in (self.band, self.slow, self.wide))
         slow -= np.median(slow, axis=1, keepdims=True)
-        band, wide = weights @ self.band, weights @ self.wide
         return Prepared(band, slow, wide, self.good, self.sfreq, self.step)
 
     def to_input(self, samples: NDArray) -> NDArray[np.int64]:
         """Return the samples of the input that correspond to (fractional) samples here."""
-        return np.round(samples * self.step + (self.step - 1) / 2).astype(int)
+        return np.round(samples * self.step).astype(int)
 
 
 def prepare(
     signals: NDArray[np.float64], sfreq: float, bad: NDArray[np.bool_] | None = None
 ) -> Prepared:
-    """Bring signals to a low rate and into the band of blinks.
-
-    Parameters
-    ----------
-    signals : ndarray, shape (n_signals, n_times)
-        Not changed.
-    sfreq : float
-        Sampling rate in hertz.
-    bad : ndarray of bool, shape (n_times,) | None
-        Samples not to look at. They are bridged by straight lines, so that a filter does
-        not ring at their edges.
-    """
+    """Bring signals to the low rate and into the band of blinks, without ``bad`` samples."""
     bad = np.zeros(signals.shape[1], bool) if bad is None else bad
-    step = _step(sfreq)
-    return _filtered(_averaged(signals, step), _any(bad, step), sfreq / step, step)
+    parts, step = np.array([[0, signals.shape[1]]]), step_of(sfreq, HIGHEST)
+    low, _ = at_low_rate(lambda a, b: signals[:, a:b].copy(), parts, len(signals), sfreq, step)
+    return _prepared(low, of_steps(bad, step), -(-parts // step), sfreq / step, step)
 
 
-def _step(sfreq: float) -> int:
-    return max(1, int(sfreq / RATE))
+def _prepared(
+    low: NDArray[np.float64],
+    bad: NDArray[np.bool_],
+    parts: NDArray[np.int64],
+    rate: float,
+    step: int,
+) -> Prepared:
+    """Filter signals at the low rate, each stretch for itself; they are not changed.
+
+    Bad samples are bridged by straight lines, so that a filter does not ring at their edges.
+    """
+    wide, slow, band = (np.empty(low.shape, np.float32) for _ in range(3))
+    for k, row in enumerate(low):
+        for start, stop in parts[parts[:, 1] > parts[:, 0]]:
+            x = row[start:stop].copy()
+            bridge(x[np.newaxis], bad[start:stop])
+            _straighten(x)
+            wide[k, start:stop] = x
+            slow[k, start:stop] = filtered(x, rate, None, min(15.0, 0.45 * rate))
+            band[k, start:stop] = filtered(x, rate, BAND[0], min(BAND[1], 0.45 * rate))
+    return Prepared(band, slow, wide, ~bad, rate, step)
 
 
-def _averaged(signals: NDArray[np.float64], step: int) -> NDArray[np.float64]:
-    """Return the means of neighbours: a filter whose zeros fall on what would alias to 0 Hz."""
-    n_out = signals.shape[1] // step
-    with np.errstate(invalid="ignore"):  # what is not finite is found afterwards
-        # Over so few values a product is several times as fast as a mean.
-        return signals[:, : n_out * step].reshape(len(signals), n_out, step) @ np.full(
-            step, 1 / step
-        )
-
-
-def _any(bad: NDArray[np.bool_], step: int) -> NDArray[np.bool_]:
-    n_out = bad.size // step
-    return bad[: n_out * step].reshape(n_out, step).any(axis=1)
-
-
-def _filtered(low: NDArray[np.float64], bad: NDArray[np.bool_], rate: float, step: int) -> Prepared:
-    """Filter signals that are at the low rate already, and are changed."""
-    _bridge(low, bad)
-    low -= np.median(low, axis=1, keepdims=True)
-    slow = filtered(low, rate, None, min(15.0, 0.45 * rate))
-    band = filtered(low, rate, BAND[0], min(BAND[1], 0.45 * rate))
-    return Prepared(band, slow, low, ~bad, rate, step)
-
-
-def _bridge(low: NDArray[np.float64], bad: NDArray[np.bool_]) -> None:
-    """Draw straight lines across bad spans, in place."""
-    if bad.all():
-        low[:] = 0
-    elif bad.any():
-        at = np.arange(bad.size)
-        for row in low:
-            row[bad] = np.interp(at[bad], at[~bad], row[~bad])
+def _straighten(x: NDArray[np.float64]) -> None:
+    """Subtract offset and linear drift in place; a drift by 250 µV a second hides a blink's end."""
+    t = np.arange(x.size) - (x.size - 1) / 2
+    x -= t * (t @ x / max(t @ t, 1.0))
+    x -= np.median(x)
 
 
 def filtered(
     data: NDArray[np.float64], sfreq: float, low: float | None, high: float
 ) -> NDArray[np.float64]:
     """Return the signals between two frequencies, or below one, without delay."""
-    cut = high if low is None else (low, high)
-    sos = butter(2, cut, "lowpass" if low is None else "bandpass", fs=sfreq, output="sos")
     # The start and the end are mirrored for two seconds: the longest ringing at 1 Hz.
-    padlen = min(int(2 * sfreq), data.shape[1] - 1)
-    return sosfiltfilt(sos, data, axis=1, padlen=max(padlen, 0))
+    padlen = min(int(2 * sfreq), data.shape[-1] - 1)
+    return sosfiltfilt(_butterworth(sfreq, low, high), data, axis=-1, padlen=max(padlen, 0))
+
+
+@cache
+def _butterworth(sfreq: float, low: float | None, high: float) -> NDArray[np.float64]:
+    cut = high if low is None else (low, high)
+    return butter(2, cut, "lowpass" if low is None else "bandpass", fs=sfreq, output="sos")
 
 
 def robust_scale(x: NDArray[np.float64]) -> float:
@@ -285,7 +275,13 @@ class Signals:
     plausible_volts: bool = True
 
     @classmethod
-    def of_channels(cls, inst: BaseRaw | BaseEpochs, names: Sequence[str], reject: bool) -> Signals:
+    def of_channels(
+        cls,
+        inst: BaseRaw | BaseEpochs,
+        names: Sequence[str],
+        reject: bool,
+        low: LowRate | None = None,
+    ) -> Signals:
         """Read some channels.
 
         Parameters
@@ -296,18 +292,23 @@ class Signals:
             The channels.
         reject : bool
             Whether spans annotated as bad are left out.
+        low : instance of LowRate | None
+            The channels at the low rate if they were read already, with the same ``reject``.
         """
         _validate_flag(reject, "reject_by_annotation")
         names, sfreq = list(names), inst.info["sfreq"]
-        step = _step(sfreq)
-        low, bad, spectra = _read(inst, names, reject, step)
-        broken = broken_samples(low, names)
-        low[:, broken] = 0.0
-        bad |= broken
-        _check_length(sfreq / step, bad)
+        if low is None or low.step != step_of(sfreq, HIGHEST) or not set(names) <= set(low.names):
+            low = LowRate.of(inst, names, reject)
+        rows = [low.names.index(name) for name in names]
+        bad = low.bad_steps | low.broken[rows].any(axis=0)
+        _check_length(low.sfreq, bad)
         types = np.array(mne.pick_info(inst.info, _picks(inst.info, names)).get_channel_types())
-        volts = _check_volts(low[types == "eeg"])
-        return cls(_filtered(low, bad, sfreq / step, step), names, spectra, volts)
+        data = low.data if names == low.names else low.data[rows]
+        volts = _check_volts(data[types == "eeg"])
+        spectra = Tiles.of(low.bad, sfreq, low.step).read(low.read, rows)
+        parts = -(-low.parts // low.step)
+        prepared = _prepared(data, bad, parts, low.sfreq, low.step)
+        return cls(prepared, names, spectra, volts)
 
     def pick(self, names: Sequence[str]) -> Signals:
         """Return some of the signals."""
@@ -326,45 +327,6 @@ class Signals:
             channels.spectra.mixed(weights),
             self.plausible_volts,
         )
-
-
-def _read(
-    inst: BaseRaw | BaseEpochs, names: list[str], reject: bool, step: int
-) -> tuple[NDArray[np.float64], NDArray[np.bool_], Spectra]:
-    """Return the samples at the low rate, which of them not to use, and spectra."""
-    sfreq = inst.info["sfreq"]
-    picks = _picks(inst.info, names)
-    if isinstance(inst, mne.io.BaseRaw):
-        bad = annotated_bad(inst) if reject else np.zeros(inst.n_times, bool)
-        data = None
-    else:
-        data, bad = _joined_epochs(inst, names)
-    tiles = Tiles.of(bad, sfreq, step)
-    # A piece holds whole tiles and whole steps, so that nothing lies across two pieces.
-    size = max(1, _CHUNK // len(picks) // tiles.length) * tiles.length
-    low, spectra = [], []
-    for start in range(0, bad.size, size):
-        stop = start + size
-        piece = inst[picks, start:stop][0] if data is None else data[:, start:stop]
-        low.append(_averaged(piece, step))
-        spectra.append(tiles.transform(piece, start))
-    if not low:
-        low, spectra = [np.zeros((len(names), 0))], [tiles.transform(np.zeros((len(names), 0)), 0)]
-    return np.concatenate(low, axis=1), _any(bad, step), tiles.spectra(spectra)
-
-
-def _joined_epochs(
-    epochs: BaseEpochs, names: list[str]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return all epochs in a row, and which samples are at their edges."""
-    data = epochs.get_data(picks=names)
-    data = data - np.nanmedian(data, axis=2, keepdims=True)
-    margin = max(1, int(_EPOCH_EDGE * epochs.info["sfreq"]))
-    edge = np.ones(data.shape[2], bool)
-    # Epochs do not join smoothly; the line across the joint must not look like an event.
-    edge[margin:-margin] = False
-    joined = np.concatenate(list(data), axis=1) if len(data) else np.zeros((len(names), 0))
-    return joined, np.tile(edge, len(data))
 
 
 def _picks(info: Info, names: Sequence[str]) -> list[int]:

@@ -6,6 +6,7 @@ unmixed, and no component is ever needed at the full rate.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,25 +75,19 @@ class Tiles:
         freqs = np.fft.rfftfreq(self.length, 1 / self.sfreq)
         return freqs[(freqs > 0.5) & (freqs <= min(HIGHEST, 0.47 * self.sfreq))]
 
-    def transform(self, piece: NDArray[np.float64], start: int) -> NDArray[np.complex64]:
-        """Return the coefficients of the tiles that lie in a piece of the recording."""
-        inside = self.starts[(self.starts >= start) & (self.starts < start + piece.shape[1])]
+    def read(self, read: Callable[[int, int], NDArray], rows: list[int]) -> Spectra:
+        """Return the spectra of some rows; tiles with a value that is not finite are left out."""
         window = np.hanning(self.length)
         scale = np.sqrt(2 / (self.sfreq * (window @ window)))
         n = len(self.freqs)
-        out = np.zeros((len(piece), len(inside), n), np.complex64)
-        for k, first in enumerate(inside - start):
-            tile = piece[:, first : first + self.length]
-            tile = tile - tile.mean(axis=1, keepdims=True)
-            out[:, k] = scale * rfft(tile * window, axis=1)[:, 1 : n + 1]
-        return out
-
-    def spectra(self, pieces: list[NDArray[np.complex64]]) -> Spectra:
-        """Join the pieces; tiles with a value that is not finite are left out."""
-        coefficients = np.concatenate(pieces, axis=1)
-        finite = np.isfinite(coefficients.sum(axis=(0, 2)))
-        starts = self.starts[finite]
-        return Spectra(coefficients[:, finite], self.freqs, starts, self.length)
+        out = np.zeros((len(rows), len(self.starts), n), np.complex64)
+        for k, first in enumerate(self.starts):
+            tile = read(first, first + self.length)[rows]
+            with np.errstate(invalid="ignore"):
+                tile = tile - tile.mean(axis=1, keepdims=True)
+                out[:, k] = scale * rfft(tile * window, axis=1)[:, 1 : n + 1]
+        finite = np.isfinite(out.sum(axis=(0, 2)))
+        return Spectra(out[:, finite], self.freqs, self.starts[finite], self.length)
 
 
 def usable_top(spectra: Spectra) -> float:

@@ -29,7 +29,8 @@ class Pair:
     after: NDArray[np.float64]
     bad: NDArray[np.bool_]
     info: mne.Info
-    first_samp: int
+    first_samp: int  # of the recording, of which `step` samples make one here
+    step: int = 1
 
     @classmethod
     def of(
@@ -59,7 +60,13 @@ class Pair:
         with np.errstate(invalid="ignore"):
             broken = ~np.isfinite(before.sum(axis=0) + after.sum(axis=0))
         info = mne.pick_info(raw.info, picks)
-        return cls(before, after, bad | broken, info, raw.first_samp)
+        step, origin = getattr(raw, "step", 1), getattr(raw, "origin", raw.first_samp)
+        return cls(before, after, bad | broken, info, origin, step)
+
+    def samples(self, events: ArrayLike) -> NDArray[np.int64]:
+        """Return the samples here, from 0, of MNE events of the recording; raise if outside."""
+        n_times = self.n_times * self.step
+        return event_samples(events, self.first_samp, n_times) // self.step
 
     @property
     def n_times(self) -> int:

@@ -2,10 +2,9 @@
 
 Scout. With many samples, the descent begins on a subsample, and goes on with a larger one.
 
-Descend. The objective is minimised over rotations (see `contrast`). Far from the sources every
-direction looks Gaussian, and the curvature is not informative. There a fixed-point iteration comes
-first: at an optimum ``diag(k) - G`` is symmetric, so W is multiplied by its orthogonal part. These
-are large steps as in FastICA, with the transport maps as nonlinearities. Limited-memory BFGS then
+Descend. The objective (4) of docs/method is minimised over rotations. Far from the sources every
+direction looks Gaussian, and the curvature is not informative: there a fixed-point iteration takes
+large steps, as in FastICA with the transport maps as nonlinearities. Limited-memory BFGS then
 starts from the curvature at independence.
 
 Escape. If any component looks discrete, better optima are searched for, see `discrete`.
@@ -25,11 +24,13 @@ from mne_otica.solver.contrast import Evaluation, Objective, Solution, gaussian_
 from mne_otica.solver.discrete import WORTHWHILE, escape, looks_discrete
 from mne_otica.solver.likelihood import refine_fully, refine_rotation
 
-# The scout goes first where there are SCOUTED_FROM times as many samples. A subsample LARGER times
-# that of the scout follows where there are LARGER_FROM times as many as in it: with 3 instead of 2
-# a fit of 20 discrete sources to 150 000 samples took 2.9 instead of 1.5 s.
-MIN_SCOUT_SAMPLES, SAMPLES_PER_COMPONENT = 10_000, 50
-SCOUTED_FROM, LARGER, LARGER_FROM = 3, 6, 2
+# Samples of the first subsample, the size of the second, and how many times as many there have to
+# be of all. With 3 instead of 2 a fit of 20 discrete sources to 150 000 samples took 2.9 instead of
+# 1.5 s.
+MIN_SCOUT_SAMPLES = 10_000
+SAMPLES_PER_COMPONENT = 50
+LARGER = 6
+FROM = 2
 # Smallest variance of a direction in a subsample that is scaled to one: the noise of a component
 # that is rare, such as a pop, must not be amplified where the subsample misses it.
 MIN_VARIANCE = 0.1
@@ -43,12 +44,11 @@ LONGEST_STEP = 0.7  # radians; rotations by more than 45 degrees only relabel co
 SUFFICIENT_DECREASE = 1e-4  # share of the linear prediction: the usual Armijo constant
 MAX_HALVINGS = 6
 # Nearly Gaussian components can be rotated for ever without effect. So the descent ends if the mean
-# gain of PLATEAU_ITER iterations is below MIN_GAIN, or below MIN_SHARE of what d (d - 1) / 2 angles
-# gain on N samples by chance, about d² / 4 N.
-PLATEAU_ITER, MIN_GAIN, MIN_SHARE = 5, 5e-5, 2e-3
-# Tolerance factor for angles of intermediate fits, which are polished later: without it the shipped
-# recording takes 1.06 instead of 0.73 s.
-COARSENESS = 5
+# gain of PLATEAU_ITER iterations is below MIN_GAIN, about what bins resolve, or below
+# NEGLIGIBLE_SHARE of what d (d - 1) / 2 angles gain on N samples by chance, about d² / 4 N.
+PLATEAU_ITER = 5
+MIN_GAIN = 5e-5
+NEGLIGIBLE_SHARE = 0.05
 
 
 def solve(
@@ -64,17 +64,16 @@ def solve(
     """Find the matrix that unmixes whitened data, starting from a rotation W."""
     fit = _Fit(tol, max_iter, on_step)
     X = np.asarray(X, dtype=np.float32)
-    refined = refinement != "none" and len(X) > 1
-    coarseness = COARSENESS if refined else 1
     n_scout = max(MIN_SCOUT_SAMPLES, SAMPLES_PER_COMPONENT * len(X))
-    if X.shape[1] >= SCOUTED_FROM * n_scout:
-        W = fit.descend(subsample(X, n_scout, rng), W, COARSENESS).W
-    if X.shape[1] >= LARGER_FROM * LARGER * n_scout and refined:
-        larger = subsample(X, LARGER * n_scout, rng)
-        W = fit.escape(larger, fit.descend(larger, W, COARSENESS), COARSENESS, rng).W
-        solution = fit.descend(X, W, COARSENESS)  # what is rare may be missing in a subsample
-    else:
-        solution = fit.escape(X, fit.descend(X, W, coarseness), coarseness, rng)
+    sizes = [size for size in (n_scout, LARGER * n_scout) if X.shape[1] >= FROM * size]
+    part, solution = X, None
+    for size in sizes:
+        part = subsample(X, size, rng)
+        solution = fit.descend(part, W)
+        W = solution.W
+    solution = fit.escape(part, solution or fit.descend(X, W), rng)
+    if sizes:  # what is rare may be missing in a subsample
+        solution = fit.descend(X, solution.W)
     solution = fit.refine(X, solution, refinement)
     return replace(solution, n_iter=fit.n_iter, n_evaluations=fit.n_evaluations)
 
@@ -97,25 +96,20 @@ class _Fit:
         self.n_iter = 0
         self.n_evaluations = 0
 
-    def descend(
-        self, X: NDArray[np.float32], W: NDArray[np.float64], coarseness: float = 1
-    ) -> Solution:
+    def descend(self, X: NDArray[np.float32], W: NDArray[np.float64]) -> Solution:
         """Descend with the iterations that are left."""
         solution = minimise(
             Objective(X),
             W,
             tol=self.tol,
             max_iter=self.max_iter - self.n_iter,
-            coarseness=coarseness,
             on_step=self.on_step,
         )
         self.n_iter += solution.n_iter
         self.n_evaluations += solution.n_evaluations
         return solution
 
-    def escape(
-        self, X: NDArray[np.float32], best: Solution, coarseness: float, rng: np.random.Generator
-    ) -> Solution:
+    def escape(self, X: NDArray[np.float32], best: Solution, rng: np.random.Generator) -> Solution:
         """Go on from better starts for as long as they lead lower, if anything is discrete."""
         if not looks_discrete(X, best.W):
             return best
@@ -123,7 +117,7 @@ class _Fit:
             start = escape(X, best.W, best.correlation, rng)
             if start is None:
                 break
-            solution = self.descend(X, start, coarseness)
+            solution = self.descend(X, start)
             drop = best.correlation.sum() - solution.correlation.sum()
             if drop > 0:
                 best = solution
@@ -161,7 +155,6 @@ def subsample(
 def iterate_fixed_point(
     objective: Objective,
     W: NDArray[np.float64],
-    coarseness: float = 1,
     *,
     max_iter: int,
     on_step: Callable[[], None],
@@ -180,8 +173,7 @@ def iterate_fixed_point(
             break
         W_next = turn @ W
         there = objective(W_next)
-        worthwhile = worthwhile_gain(objective, there, coarseness)
-        if here.value - there.value < max(FIXED_POINT_GAIN, worthwhile):
+        if here.value - there.value < max(FIXED_POINT_GAIN, worthwhile_gain(objective, there)):
             break
         W, here = W_next, there
         values.append(here.value)
@@ -195,7 +187,6 @@ def minimise(
     *,
     tol: float,
     max_iter: int,
-    coarseness: float = 1,
     on_step: Callable[[], None] = lambda: None,
 ) -> Solution:
     """Descend from W until the rotation steps, or what they gain, are negligible.
@@ -204,9 +195,7 @@ def minimise(
     everywhere, and its gradient is tiny far from any optimum. A small preconditioned step does.
     """
     planes = np.triu_indices(len(W), 1)
-    W, here, values = iterate_fixed_point(
-        objective, W, coarseness, max_iter=max_iter, on_step=on_step
-    )
+    W, here, values = iterate_fixed_point(objective, W, max_iter=max_iter, on_step=on_step)
     n_iter = len(values) - 1
     memory = Memory()
     floor = min(np.sqrt(2 / objective.X.shape[1]) / MAX_NOISE, MAX_CURVATURE_FLOOR)
@@ -236,20 +225,19 @@ def minimise(
         W, here = W_next, there
         values = [*values[-PLATEAU_ITER:], here.value]
         gain = (values[0] - values[-1]) / PLATEAU_ITER
-        worthwhile = worthwhile_gain(objective, here, coarseness)
+        worthwhile = worthwhile_gain(objective, here)
         converged = size < tol or (len(values) > PLATEAU_ITER and gain < worthwhile)
         on_step()
     return Solution(W, here.correlation, n_iter, objective.n_evaluations, size, converged)
 
 
-def worthwhile_gain(objective: Objective, here: Evaluation, coarseness: float) -> float:
-    """Return the smallest drop of the objective that is worth an iteration.
+def worthwhile_gain(objective: Objective, here: Evaluation) -> float:
+    """Return the smallest drop of the objective that is worth an iteration, Equation (9).
 
-    While all components look Gaussian, gains grow from next to nothing, so coarseness is ignored.
-    Gains are proportional to the square of angles.
+    While all components look Gaussian, gains grow from next to nothing, so none is negligible.
     """
     n_components, n_samples = objective.X.shape
     chance = n_components**2 / (4 * n_samples)
     noise = n_components * gaussian_floor(n_samples) / 2 + 2 * chance
-    factor = coarseness**2 if n_components - here.value > noise else 1
-    return max(MIN_GAIN, MIN_SHARE * factor * chance)
+    found = n_components - here.value > noise
+    return max(MIN_GAIN, NEGLIGIBLE_SHARE * chance) if found else MIN_GAIN

@@ -47,10 +47,6 @@ from mne_otica.solver.score_functions import Scores, choose_smoothness, fit_scor
 # the dependence a little.
 MAX_ROTATIONS = 6
 MAX_FITS = 20
-# Fitting scales takes another pass over the data. So several steps are taken with the same scales,
-# which together must gain NEW_SCALES times what one step must.
-MODULATED_STEPS = 2
-NEW_SCALES = 5
 MAX_SHORTENINGS, SHORTENING = 4, 0.25  # of a step in the line search, the last to zero
 SUFFICIENT_DECREASE = 1e-4  # share of the linear prediction: the usual Armijo constant
 LONGEST_STEP = 0.3  # radians: the Hessian holds near independence only
@@ -140,9 +136,6 @@ def refine_fully(objective: Objective, W: NDArray[np.float64], tol: float) -> ND
     negligible = NEGLIGIBLE_SHARE * W.size / (2 * objective.X.shape[1])
     counts, information, smoothness = objective.counts(W), np.ones(len(W)), None
     modulation = find_modulation(objective)
-    n_steps, worthwhile = 1, negligible
-    if modulation is not None:
-        n_steps, worthwhile = MODULATED_STEPS, NEW_SCALES * negligible
     for number in range(MAX_FITS):
         if modulation is not None:
             if number > 0:  # the components have moved
@@ -153,11 +146,8 @@ def refine_fully(objective: Objective, W: NDArray[np.float64], tol: float) -> ND
             smoothness = choose_smoothness(objective, counts)
         scores = fit_scores(counts, smoothness, information)
         information = scores.information
-        longest = gain = 0.0
-        for _ in range(n_steps):
-            step, W, counts, drop = _step(objective, W, counts, scores, modulation)
-            longest, gain = max(longest, np.abs(step).max()), gain + drop
-        if longest < tol or gain < worthwhile:
+        step, W, counts, gain = _step(objective, W, counts, scores, modulation)
+        if np.abs(step).max() < tol or gain < negligible:
             break
     if modulation is not None:  # edges and lattices are those of the unscaled components
         objective.rescale(None)

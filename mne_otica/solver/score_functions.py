@@ -1,25 +1,15 @@
-"""Score functions of the components, from counts of their samples.
+"""Score functions of the components, from counts of their samples: Equations (11) and (12).
 
-The score of a component is minus the slope of its log density. Among the sums ``f = c·b`` of given
-smooth functions b, the nearest to the score less its linear part is that of
-``c = E[b bᵀ]⁻¹ E[b']`` (integration by parts: score matching), which needs no density and no
-derivative of one, and stays finite where the density has an edge. With f orthogonal to a
-constant and to y, and scaled such that E[f²] = E[f'] = e, the score is ``ψ = y + f`` and its
-information is ``E[ψ²] = 1 + e``, at least 1, and 1 only for a Gaussian.
-
-Basis. Cubic splines over the range of the samples, with knots equally spaced in asinh(y), where
-heavy tails are short, but closer at the ends, where a density may have an edge, and farther apart
-where there are few samples. In addition a step at the mode, as wide as the counts are blurred: many
-densities have a peak there, such as the Laplacian, whose score is a step.
+A score is fitted by score matching among cubic splines over the range of the samples, which needs
+no density and stays finite where the density has an edge. Knots are equally spaced in asinh(y),
+where heavy tails are short, but closer at the ends, where a density may have an edge, and farther
+apart where there are few samples.
 
 Smoothness. The penalty on third differences of the coefficients is chosen for each component by
 cross-validation: functions are fitted to every other block of the recording and evaluated on the
 blocks between. Penalties that are at least as large as the best are averaged, weighted by how well
 they do in units of their standard error, so that rounding does not select one. For components that
-are no farther from a Gaussian than chance takes them, f is zero.
-
-Step at the mode. Its coefficient c is multiplied by 1 - (2 σ / c)², or by zero, with σ its standard
-error between blocks.
+are no farther from a Gaussian than chance takes them, the score is that of a Gaussian.
 
 Blur. The d weights of a component were fitted to the same samples, which makes the sample density
 sharper than the true one, as by the inverse of a Gaussian filter of variance 2 d / (N (1 + e)). So
@@ -34,7 +24,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
-from scipy.special import erf
 
 from mne_otica.solver.contrast import (
     KNEE,
@@ -51,7 +40,6 @@ MERGE = 4  # bins of the transport map that make one bin here
 N_MERGED = N_BINS // MERGE
 N_SPLINES = 48  # many: the penalty decides how smooth their sum is
 SPLINE_DEGREE = 3
-N_FUNCTIONS = N_SPLINES + 1
 N_INTERVALS = N_SPLINES - SPLINE_DEGREE  # between the knots of a component
 # Samples in an interval between knots, at least: otherwise a function could be steep at each of a
 # few samples in a tail. They are counted in a neighbourhood of SMOOTHED samples, and knots are
@@ -59,17 +47,18 @@ N_INTERVALS = N_SPLINES - SPLINE_DEGREE  # between the knots of a component
 SAMPLES_PER_INTERVAL = 10
 SMOOTHED = 50
 # Additional knots within END standard deviations of the ends, as many as for MORE_AT_ENDS of
-# asinh(y). Without them the information of a uniform density hardly grows with the samples
-# (test_more_samples_show_sharper_edges), although separated mixtures had the same errors.
-END, MORE_AT_ENDS = 0.15, 0.5
+# asinh(y): without them exponential sources have errors 1.05 times as large (benchmarks.unseen),
+# and the information of a uniform density hardly grows with the samples.
+END = 0.15
+MORE_AT_ENDS = 0.5
 MAX_GAPS = 0.1  # share of empty bins in the bulk, above which values lie on a lattice
-MODE_WIDTH = 0.5  # of the triangular kernel whose maximum is the mode
-# Penalty weight of a third difference: max(relative count, MIN_SHARE) ** -SHARE_POWER
-MIN_SHARE, SHARE_POWER = 0.03, 1.5
+# Penalty weight of a third difference: max(relative count, MIN_SHARE) ** -SHARE_POWER. Without it
+# the score of a Laplacian oscillates in the tails.
+MIN_SHARE = 0.03
+SHARE_POWER = 1.5
 PENALTIES = 10.0 ** np.arange(6, -1, -1.5)  # from nearly quadratic to hardly any, for one sample
 RIDGE = 1e-9  # of functions whose power is of the order of one
 N_BLOCKS = 16  # of a recording in cross-validation: enough for a standard error
-MIN_ERRORS = 2  # standard errors that the coefficient of a step has to exceed: 95 %
 # Twice the 2 of the theory: too sharp a density raises the information, and so sharpens the next.
 BLUR = 4
 # Nodes and weights of a quadrature that stands for a standard Gaussian.
@@ -87,19 +76,16 @@ class Basis(NamedTuple):
     first: NDArray[np.intp]  # number of the first of the four, shape (n_components, N_MERGED)
     values: NDArray[np.float64]  # shape (4, n_components, N_MERGED)
     slopes: NDArray[np.float64]
-    step: NDArray[np.float64]  # the last function, shape (n_components, N_MERGED)
-    step_slopes: NDArray[np.float64]
 
     def combine(
         self, coefficients: NDArray[np.float64], lines: Lines
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return sums of the functions less straight lines, and the slopes of these sums."""
         level, tilt = (np.sum(coefficients * part, axis=-1, keepdims=True) for part in lines)
-        of_step = coefficients[..., -1:]
-        sums = of_step * self.step - level - tilt * merged_centres()
-        slopes = of_step * self.step_slopes - tilt
+        sums = -level - tilt * merged_centres()
+        slopes = np.broadcast_to(-tilt, sums.shape).copy()
         start = self.first + N_SPLINES * np.arange(len(self.first))[:, np.newaxis]
-        flat = coefficients[..., :-1].reshape(*coefficients.shape[:-2], -1)
+        flat = coefficients.reshape(*coefficients.shape[:-2], -1)
         for k in range(SPLINE_DEGREE + 1):
             weights = flat.take(start + k, axis=-1)
             sums += weights * self.values[k]
@@ -141,8 +127,8 @@ def merged_edges() -> NDArray[np.float64]:
     return edges
 
 
-def make_basis(counts: NDArray[np.float64], width: NDArray[np.float64]) -> Basis:
-    """Make the functions for counts that were blurred by a width for each component."""
+def make_basis(counts: NDArray[np.float64]) -> Basis:
+    """Make the functions for blurred counts."""
     y = merged_centres()
     knots = _knots(counts)
     place = np.stack([np.interp(y, row, np.arange(N_INTERVALS + 1)) for row in knots])
@@ -154,7 +140,7 @@ def make_basis(counts: NDArray[np.float64], width: NDArray[np.float64]) -> Basis
     t_2, u_2 = t * t, u * u
     values = np.stack([u_2 * u, 4 - 3 * t_2 * (2 - t), 4 - 3 * u_2 * (2 - u), t_2 * t]) / 6
     slopes = np.stack([-u_2, t * (3 * t - 4), u * (4 - 3 * u), t_2]) / 2
-    return Basis(first, values, slopes * steepness, *_step(counts, width))
+    return Basis(first, values, slopes * steepness)
 
 
 def _knots(counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -179,32 +165,12 @@ def _knots(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.clip(knots, low, high)
 
 
-def _step(
-    counts: NDArray[np.float64], width: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a step at the mode of each component, zero for lattices, and its slopes."""
-    mode = merged_centres()[(counts @ _mode_kernel()).argmax(axis=1)]
-    bin_width = (np.abs(mode) + KNEE) ** 2 * (2 / (KNEE * N_MERGED))
-    width = np.sqrt(2) * np.maximum(width, bin_width)[:, np.newaxis]
-    t = (merged_centres() - mode[:, np.newaxis]) / width
-    height = ~on_lattice(counts)[:, np.newaxis]
-    return height * erf(t), height * np.exp(-(t**2)) * (2 / np.sqrt(np.pi) / width)
-
-
-@cache
-def _mode_kernel() -> NDArray[np.float64]:
-    """Return the weight of each merged bin for a mode in each of them."""
-    y = merged_centres()
-    return np.maximum(MODE_WIDTH - np.abs(y[:, np.newaxis] - y), 0)
-
-
 def roughness(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the penalty on third differences, larger where there are few samples."""
-    count = (shares[:, 1:-3] + shares[:, 2:-2]) / 2  # of the four splines of a difference
+    count = (shares[:, 1:-2] + shares[:, 2:-1]) / 2  # of the four splines of a difference
     weights = np.maximum(N_SPLINES * count, MIN_SHARE) ** -SHARE_POWER
     differences = np.diff(np.eye(N_SPLINES), 3, axis=0)
-    of_splines = (differences.T * weights[:, np.newaxis]) @ differences
-    return np.pad(of_splines, ((0, 0), (0, 1), (0, 1)))  # the step has no penalty
+    return (differences.T * weights[:, np.newaxis]) @ differences
 
 
 class BasisMoments(NamedTuple):
@@ -237,19 +203,14 @@ def find_moments(
             total[:, k : k + N_INTERVALS] += part
         return total
 
-    def means(parts: NDArray[np.float64], of_step: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add up what each bin contributes to all functions."""
-        return np.column_stack([gathered(parts), of_step.sum(axis=1)])
-
-    weighted, step = weights * basis.values, weights * basis.step
-    power = np.zeros((n_rows, N_FUNCTIONS, N_FUNCTIONS))
+    weighted = weights * basis.values
+    power = np.zeros((n_rows, N_SPLINES, N_SPLINES))
     every = np.arange(N_SPLINES)
     for k in range(SPLINE_DEGREE + 1):
         products = gathered(weighted[: 4 - k] * basis.values[k:])[:, : N_SPLINES - k]
         first, second = every[: N_SPLINES - k], every[k:]
         power[:, first, second] = power[:, second, first] = products
-    power[:, -1] = power[..., -1] = means(weighted * basis.step, step * basis.step)
-    values, moments = means(weighted, step), means(weighted * y, step * y)
+    values, moments = gathered(weighted), gathered(weighted * y)
     mean, square = (weights @ y)[:, np.newaxis], (weights @ y**2)[:, np.newaxis]
     if lines is None:
         tilt = (moments - mean * values) / np.maximum(square - mean**2, 1e-300)
@@ -259,34 +220,19 @@ def find_moments(
     others = values - level / 2 - tilt * mean, moments - tilt * square / 2
     products = np.stack([level, tilt], axis=2) @ np.stack(others, axis=1)
     power -= products + products.transpose(0, 2, 1)
-    slope = means(weights * basis.slopes, weights * basis.step_slopes)
+    slope = gathered(weights * basis.slopes)
     slope -= tilt + moments - level * mean - tilt * square
     return BasisMoments(power, slope, values, lines)
 
 
-class Coefficients(NamedTuple):
-    """Coefficients of the functions, the solutions of linear systems."""
-
-    values: NDArray[np.float64]
-    response: NDArray[np.float64]  # their derivative by the right-hand side of the step
-
-    def keeping(self, share: float | NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the solution with only a share of the coefficient of the step."""
-        lost = (1 - share) * self.values[..., -1:]
-        return self.values - lost / self.response[..., -1:] * self.response
-
-
-def solve(matrices: NDArray[np.float64], vectors: NDArray[np.float64]) -> Coefficients:
+def solve(matrices: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Solve symmetric systems; functions that are zero where the samples are get no weight."""
-    diagonal = np.arange(N_FUNCTIONS)
+    diagonal = np.arange(N_SPLINES)
     # The penalty is zero for quadratic functions: the ridge has to exceed its rounding error.
     largest = matrices[..., diagonal, diagonal].max(axis=-1, keepdims=True)
-    matrices[..., diagonal, diagonal] += RIDGE + N_FUNCTIONS * np.finfo(float).eps * largest
-    sides = np.zeros((*matrices.shape[:-1], 2))
-    sides[..., 0] = vectors
-    sides[..., -1, 1] = 1
-    solved = np.linalg.solve(matrices, sides)
-    return Coefficients(solved[..., 0], solved[..., 1])
+    matrices[..., diagonal, diagonal] += RIDGE + N_SPLINES * np.finfo(float).eps * largest
+    sides = np.broadcast_to(vectors[..., np.newaxis], (*matrices.shape[:-1], 1))
+    return np.linalg.solve(matrices, sides)[..., 0]
 
 
 class Scores(NamedTuple):
@@ -301,7 +247,6 @@ class Smoothness(NamedTuple):
     """The regularisation of the score functions of the components."""
 
     penalties: NDArray[np.float64]
-    steps: NDArray[np.float64]  # share that is kept of the coefficient of the step at the mode
     weights: NDArray[np.float64]  # of f, from 0 for what looks Gaussian to 1
 
 
@@ -325,29 +270,22 @@ def choose_smoothness(objective: Objective, counts: NDArray[np.int64]) -> Smooth
     n_components, information = len(counts), np.ones(len(counts))
     n_samples, weights = blocks[:, 0].sum(), evidence(counts)
     if n_samples < 2 * N_BLOCKS:  # too few for cross-validation
-        return Smoothness(np.full(n_components, PENALTIES[0]), np.zeros(n_components), weights)
+        return Smoothness(np.full(n_components, PENALTIES[0]), weights)
     width = _blur_width(information, n_samples)
     halves = [_blurred(blocks[k::2].sum(axis=0), width) for k in (0, 1)]
     both = halves[0] + halves[1]
-    basis = make_basis(both, width)
-    moments = find_moments(both, basis)
-    rough = roughness(moments.shares)
+    basis = make_basis(both)
+    *_, shares, lines = find_moments(both, basis)
+    rough = roughness(shares)
     shares = blocks / np.maximum(blocks.sum(axis=2, keepdims=True), 1)
     losses = []
     for fitted, validation in ((halves[0], shares[1::2]), (halves[1], shares[::2])):
-        power, slope, *_ = find_moments(fitted, basis, moments.lines)
+        power, slope, *_ = find_moments(fitted, basis, lines)
         penalties = (PENALTIES / fitted[0].sum())[:, np.newaxis, np.newaxis, np.newaxis]
-        solution = solve(power + penalties * rough, slope)
-        both_kinds = np.stack([solution.keeping(0), solution.keeping(1)])
-        f, slopes = basis.combine(both_kinds, moments.lines)
+        f, slopes = basis.combine(solve(power + penalties * rough, slope), lines)
         loss = f * (f / 2 + merged_centres()) - slopes
-        losses.append(loss.transpose(0, 2, 1, 3) @ validation.transpose(1, 2, 0))
-    # Without and with the step; then components, penalties, blocks.
-    without, with_step = map(_best_penalties, np.concatenate(losses, axis=3))
-    penalties = (with_step / n_samples)[:, np.newaxis, np.newaxis]
-    solution = solve(moments.power + penalties * rough, moments.slope)
-    kept = _evident(solution, basis, moments.lines, shares)
-    return Smoothness(without ** (1 - kept) * with_step**kept, kept, weights)
+        losses.append(loss.transpose(1, 0, 2) @ validation.transpose(1, 2, 0))
+    return Smoothness(_best_penalties(np.concatenate(losses, axis=2)), weights)
 
 
 def _best_penalties(losses: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -361,18 +299,6 @@ def _best_penalties(losses: NDArray[np.float64]) -> NDArray[np.float64]:
     return 10 ** (weights @ np.log10(PENALTIES) / weights.sum(axis=1))
 
 
-def _evident(
-    solution: Coefficients, basis: Basis, lines: Lines, shares: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the share to keep of the coefficient of each step, by its error between blocks."""
-    f, _ = basis.combine(solution.values, lines)
-    g, slopes = basis.combine(solution.response, lines)
-    influence = slopes - g * (merged_centres() + f)  # of a sample on the coefficient
-    variance = np.einsum("ij,kij->ki", influence, shares).var(axis=0) / len(shares)
-    square = np.maximum(solution.values[:, -1], 0) ** 2
-    return np.maximum(square - MIN_ERRORS**2 * variance, 0) / np.maximum(square, 1e-300)
-
-
 def fit_scores(
     counts: NDArray[np.int64], smoothness: Smoothness, information: NDArray[np.float64]
 ) -> Scores:
@@ -381,11 +307,10 @@ def fit_scores(
     merged = merged_counts(counts)
     width = _blur_width(information, n_samples)
     blurred = _blurred(merged, width)
-    basis = make_basis(blurred, width)
+    basis = make_basis(blurred)
     power, slope, shares, lines = find_moments(blurred, basis)
     penalties = (smoothness.penalties / n_samples)[:, np.newaxis, np.newaxis]
-    solution = solve(power + penalties * roughness(shares), slope)
-    coefficients = solution.keeping(smoothness.steps[:, np.newaxis])
+    coefficients = solve(power + penalties * roughness(shares), slope)
     mean_slope = np.sum(coefficients * slope, axis=1)
     mean_square = np.sum(coefficients[:, np.newaxis] @ power * coefficients[:, np.newaxis], (1, 2))
     scale = np.maximum(mean_slope, 0) / np.maximum(mean_square, 1e-300) * smoothness.weights

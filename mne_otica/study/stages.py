@@ -8,6 +8,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +18,13 @@ from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica.cleaning import clean as cleaning
-from mne_otica.cleaning.by_hand import conclude_choice
+from mne_otica.cleaning.by_hand import conclude_choice, found_again, found_content
 from mne_otica.cleaning.decide import Found, find
 from mne_otica.cleaning.evoked_free import fit_evoked_free
-from mne_otica.cleaning.saved import found_again, found_content
 from mne_otica.evaluation.measures import plain
 from mne_otica.removal.remove import Taken, take_out, to_take
 from mne_otica.signals.conditions import conditions_of
-from mne_otica.signals.recording import filtered_copy
+from mne_otica.signals.reading import LowRateRaw, filtered_copy
 from mne_otica.study import storage as files
 from mne_otica.study.components_table import (
     decisions,
@@ -51,7 +51,7 @@ class UnitStages(UnitState):
         # Results passed on to later stages, by recording
         self._raws: dict[Recording, tuple[BaseRaw, list[str]]] = {}
         self._bads: dict[Recording, list[str]] = {}
-        self._filtered: dict[Recording, BaseRaw] = {}
+        self._filtered: dict[Recording, LowRateRaw] = {}
         self._cleaned: dict[Recording, tuple[BaseRaw, Taken]] = {}
 
     def do(self, stage: str, recording: Recording | None = None) -> None:
@@ -107,7 +107,7 @@ class UnitStages(UnitState):
         chosen = self.unit.recordings if recording is None else [recording]
         return [told for one in chosen if one in self._raws for told in self._raws[one][1]]
 
-    def _copy_to_fit(self, recording: Recording) -> BaseRaw:
+    def _copy_to_fit(self, recording: Recording) -> LowRateRaw:
         if recording not in self._filtered:
             fit = self.parameters("fit")
             self._filtered[recording] = filtered_copy(
@@ -134,13 +134,16 @@ class UnitStages(UnitState):
         fit = self.parameters("fit")
         reject = fit["reject_by_annotation"]
         data = self._together(self._copy_to_fit)
-        ica, evoked_free = fit_evoked_free(
-            lambda copy: cleaning.fit_ica(copy, fit["n_components"], fit["random_state"], reject),
-            data,
-            data,
-            conditions_of(data, fit["events"]),
+        sfreq = self._raw(self.unit.recordings[0]).info["sfreq"]
+        fit_ica = partial(
+            cleaning.fit_ica,
+            n_components=fit["n_components"],
+            random_state=fit["random_state"],
             reject=reject,
+            step=round(sfreq / data.info["sfreq"]),
         )
+        trials = conditions_of(data, fit["events"])
+        ica, evoked_free = fit_evoked_free(fit_ica, data, data, trials, reject=reject)
         ica.save(scratch / self.path("fit", ".fif").name)
         return {
             "n_components": ica.n_components_,

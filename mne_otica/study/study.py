@@ -17,7 +17,7 @@ from mne_otica import __version__
 from mne_otica.cleaning.decide import DEFAULT, check_artifacts
 from mne_otica.ica import ICA
 from mne_otica.removal.remove import REMOVALS
-from mne_otica.signals.recording import check_band
+from mne_otica.signals.reading import check_band
 from mne_otica.study import storage as files
 from mne_otica.study.inputs import Recording, Unit, find_bids, find_files, group
 from mne_otica.study.rows import Row, kept_rows, other_rows

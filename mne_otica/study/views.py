@@ -81,14 +81,14 @@ class Opened:
         """Return the time course and the spectrum of a component."""
         course = self._unmixing[component] @ self.filtered.get_data()
         scale = max(course.std(), np.finfo(float).tiny)
-        sfreq = self.filtered.info["sfreq"]
-        n_fft = min(len(course), int(2 * sfreq))  # a resolution of 0.5 Hz
-        freqs, power = signal.welch(self._unfiltered(component) / scale, sfreq, nperseg=n_fft)
+        whole, sfreq = self._unfiltered(component), self.filtered.sfreq
+        n_fft = min(len(whole), int(2 * sfreq))  # a resolution of 0.5 Hz
+        freqs, power = signal.welch(whole / scale, sfreq, nperseg=n_fft)
         shown = (freqs >= 1) & (freqs <= 80)
         decibels = 10 * np.log10(np.maximum(power[shown], np.finfo(float).tiny))
         return {
             "course": thinned(course / scale),
-            "seconds": len(course) / sfreq,
+            "seconds": len(whole) / sfreq,
             "freqs": freqs[shown].tolist(),
             "power": np.round(decibels, 2).tolist(),
         }
@@ -113,8 +113,7 @@ class Opened:
         name = self.filtered.ch_names[channel]
         before, after = (1e6 * one[0] for one in result.before_and_after([name]))
         seen = _kind_of(result, component)
-        events = np.zeros(0, np.int64) if seen is None else seen.events[:, 0]
-        events = events - self.filtered.first_samp
+        events = np.zeros(0, np.int64) if seen is None else self.filtered.samples(seen.events)
         length = min(int(WINDOW * sfreq), n_times)
         if start is None:
             first = fullest_window(events, length, n_times, int(_HALF * sfreq))

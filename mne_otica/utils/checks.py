@@ -5,6 +5,7 @@ from contextlib import nullcontext
 import numpy as np
 from mne._fiff.pick import _picks_to_idx
 from mne._fiff.proj import make_projector as _make_projector
+from mne._fiff.utils import _mult_cal_one
 from mne.annotations import _annotations_starts_stops
 from mne.utils import _check_option, _validate_type
 from mne.utils import warn as _mne_warn
@@ -19,6 +20,7 @@ __all__ = [
     "_annotations_starts_stops",
     "_check_option",
     "_make_projector",
+    "_mult_cal_one",
     "_picks_to_idx",
     "_validate_flag",
     "_validate_matrix",

@@ -128,12 +128,12 @@ def info_of(result: Cleaned, names: list[str]) -> mne.Info:
 def event_times(result: Cleaned, part: KindResult) -> NDArray[np.float64]:
     """Return the times of the events of a kind, in seconds from the start."""
     raw = result._filtered
-    return (part.events[:, 0] - raw.first_samp) / raw.info["sfreq"]
+    return (part.events[:, 0] - raw.origin) / raw.sfreq
 
 
 def _turns(result: Cleaned, part: KindResult) -> NDArray[np.float64]:
     """Return 1 or -1 for each event, so that steps of opposite sign do not cancel."""
-    samples = part.benefit.samples - result._filtered.first_samp
+    samples = result._filtered.samples(part.benefit.samples[:, np.newaxis])
     if kinds()[part.kind].removal.shape != "step" or not part.components:
         return np.ones(len(samples))
     from mne_otica.cleaning.decide import directions
@@ -150,7 +150,7 @@ def cut(
     sfreq = raw.info["sfreq"]
     half = int(HALF * sfreq)
     padded = np.pad(1e6 * data, half, constant_values=np.nan)
-    samples = part.benefit.samples - raw.first_samp
+    samples = raw.samples(part.benefit.samples[:, np.newaxis])
     windows = np.array([padded[k : k + 2 * half + 1] for k in samples])
     windows *= _turns(result, part)[:, np.newaxis]
     keep = np.isfinite(windows).all(axis=1)

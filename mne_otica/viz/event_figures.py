@@ -208,7 +208,6 @@ def _fullest(result: Cleaned, duration: float) -> float:
     """Return the start of the window with the most events."""
     raw = result._filtered
     sfreq = raw.info["sfreq"]
-    each = [part.events[:, 0] for part in at_events(result)]
-    samples = np.concatenate(each) - raw.first_samp
+    samples = raw.samples(np.concatenate([part.events for part in at_events(result)]))
     length = min(int(duration * sfreq), raw.n_times)
     return fullest_window(samples, length, raw.n_times, int(HALF * sfreq)) / sfreq

@@ -55,7 +55,6 @@ def test_reduction_is_one_minus_the_ratio_of_pooled_rms(brain, blinks, events):
         for raw in (before, after)
     ]
     assert_allclose(found.overall, 1 - rms(cut[1]) / rms(cut[0]))
-    assert_allclose(found.per_event[2], 1 - rms(cut[1][2]) / rms(cut[0][2]))
     assert_allclose(found.per_channel[1], 1 - rms(cut[1][:, 1]) / rms(cut[0][:, 1]))
     assert_allclose(found.over(NAMES), found.overall)
     assert_allclose(found.blink_size, np.sqrt(np.mean(cut[0].mean(axis=0) ** 2, axis=1)))
@@ -81,10 +80,8 @@ def test_zscore_lets_every_channel_count_alike(brain, blinks, events):
     assert_allclose(scaled.overall, plain.overall)
 
 
-def test_interval_is_seeded_and_needs_two_events(brain, blinks, events):
+def test_interval_needs_two_events(brain, blinks, events):
     pair = recording(brain + blinks), recording(brain)
-    one, same, other = (rms_reduction(*pair, events, random_state=seed) for seed in (1, 1, 2))
-    assert one.interval == same.interval != other.interval
     assert np.isnan(rms_reduction(*pair, events[:1]).interval).all()
     assert np.isfinite(rms_reduction(*pair, events[:2]).interval).all()
 
@@ -97,11 +94,11 @@ def test_interval_holds_95_percent_of_what_other_events_would_show():
     after = recording(np.full((6, 8000), 1e-5) * np.sqrt(power))
     many = np.zeros((80, 3), int)
     many[:, 0] = np.arange(50, 8000, 100)
-    found = [rms_reduction(before, after, many, random_state=seed) for seed in range(8)]
+    found = rms_reduction(before, after, many)
     # The error of the mean power, passed on to its root
     error = power[::100].std() / np.sqrt(80) / (2 * np.sqrt(power.mean()))
-    expected = found[0].overall + 1.96 * error * np.array([-1, 1])
-    assert_allclose(np.mean([one.interval for one in found], axis=0), expected, atol=0.1 * error)
+    expected = found.overall + 1.96 * error * np.array([-1, 1])
+    assert_allclose(found.interval, expected, atol=0.1 * error)
 
 
 def test_windows_at_the_edges_and_in_bad_spans_are_left_out(brain, blinks, events):
@@ -168,7 +165,6 @@ def test_what_is_untouched_outside_blinks_is_unharmed(brain, blinks, events):
     assert 20 < harm.seconds < 40
     assert_allclose([harm.rms_change, harm.taken_out], 0, atol=1e-6)
     assert_allclose(list(harm.taken_out_per_band.values()), 0, atol=1e-6)
-    assert harm.correlation > 1 - 1e-9
     assert set(harm.band_power) == set(BANDS)
     assert_allclose(list(harm.band_power.values()), 0, atol=1e-6)
     assert not harm.over_cleaned
@@ -204,7 +200,7 @@ def test_blinks_and_bad_spans_do_not_count_as_harm(brain, blinks, events):
     with pytest.warns(RuntimeWarning, match=r"Only 0.0 s .* 40 events"):
         harm = preservation(before, after, dense)
     assert harm.seconds == 0
-    assert np.isnan([harm.taken_out, harm.correlation, harm.band_power["alpha"]]).all()
+    assert np.isnan([harm.taken_out, harm.band_power["alpha"]]).all()
 
 
 def test_harm_is_measured_where_it_is_free_to_the_sample(brain, events):
@@ -248,7 +244,6 @@ def test_each_channel_counts_and_flat_ones_do_not_matter(brain, events):
     harm = preservation(recording(data), recording(gains * data), events)
     assert_allclose(harm.taken_out_per_channel[[0, 1, 5]], [0.5, 0, 1], atol=1e-6)
     assert np.isnan(harm.taken_out_per_channel[3])
-    assert_allclose(harm.correlation, 1)
 
 
 def test_what_was_taken_out_is_relative_to_what_was_there(brain, events):
@@ -257,13 +252,8 @@ def test_what_was_taken_out_is_relative_to_what_was_there(brain, events):
     assert_allclose(list(harm.taken_out_per_band.values()), 0.75)
 
 
-def test_offsets_are_no_correlation(brain, events):
-    before, after = brain + 1e-3, brain[::-1] + 1e-3
-    assert abs(preservation(recording(before), recording(after), events).correlation) < 0.1
-
-
 @pytest.mark.parametrize("sfreq", [SFREQ, 125.5])  # an even and an odd number of samples in 2 s
-def test_spectra_and_correlation_are_those_of_the_textbook(brain, sfreq):
+def test_spectra_are_those_of_the_textbook(brain, sfreq):
     after = 0.5 * brain + 3e-6 * np.sin(np.arange(8000)) + 1e-4
     pair = [recording(x) for x in (brain, after)]
     for raw in pair:
@@ -277,8 +267,6 @@ def test_spectra_and_correlation_are_those_of_the_textbook(brain, sfreq):
         # What is left of the offset at 0 Hz is rounding.
         assert_allclose(found, power.mean(axis=0), atol=1e-12 * power.max())
         assert_allclose(harm.freqs, freqs)
-    each = [np.corrcoef(x, y)[0, 1] for x, y in zip(brain, after, strict=True)]
-    assert_allclose(harm.correlation, np.median(each))
 
 
 def test_rhythm_at_the_limit_of_two_bands_belongs_to_the_upper_one(brain, events):
@@ -336,7 +324,7 @@ def test_bands_leave_no_gap():
 def test_nothing_to_harm(events):
     flat = recording(np.zeros((6, 8000)))
     harm = preservation(flat, flat, events)
-    assert np.isnan([harm.taken_out, harm.correlation, harm.rms_change]).all()
+    assert np.isnan([harm.taken_out, harm.rms_change]).all()
     assert harm.rank_before == 0
 
 

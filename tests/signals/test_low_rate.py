@@ -31,8 +31,10 @@ def test_bad_spans_count_for_nothing():
     bad = np.zeros(5000, bool)
     bad[1000:2000] = True
     prepared = prepare(x, 100.0, bad)
-    np.testing.assert_allclose(prepared.deviations, prepared.slow[:, ~bad].std(axis=1))
-    np.testing.assert_allclose(prepared.moments.deviation, prepared.band[:, ~bad].std(axis=1))
+    np.testing.assert_allclose(prepared.deviations, prepared.slow[:, ~bad].std(axis=1, dtype=float))
+    np.testing.assert_allclose(
+        prepared.moments.deviation, prepared.band[:, ~bad].std(axis=1, dtype=float)
+    )
 
 
 def test_candidates_are_the_highest_within_the_refractory_time():

@@ -123,16 +123,13 @@ def test_a_few_fixed_point_iterations_lead_from_noise_to_dozens_of_sources():
     assert len(values) < 25
 
 
-@pytest.mark.parametrize("coarseness", [1, algorithm.COARSENESS])
-def test_a_start_where_all_looks_gaussian_is_not_taken_for_an_optimum(coarseness):
+def test_a_start_where_all_looks_gaussian_is_not_taken_for_an_optimum():
     """There gains grow from next to nothing, so that none is negligible."""
     X, _ = whitened("uniform", 30, 10_000)
     objective = Objective(X)
     for seed in range(5):
         start = ortho_group.rvs(30, random_state=seed)
-        descent = algorithm.minimise(
-            objective, start, tol=3e-3, max_iter=500, coarseness=coarseness
-        )
+        descent = algorithm.minimise(objective, start, tol=3e-3, max_iter=500)
         found = 2 - 2 * descent.correlation  # W2² of a uniform density is 0.045
         assert np.mean(found > 0.02) > 0.8
 

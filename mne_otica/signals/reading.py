@@ -1,0 +1,285 @@
+"""A recording at one low rate, read once and piece by piece, and the copy that ICA is fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import mne
+import numpy as np
+from mne.filter import create_filter
+from mne.utils import logger
+from numpy.typing import NDArray
+from scipy.fft import irfft, next_fast_len, rfft
+
+from mne_otica.signals.recording import annotated_bad, mark_bad, quiet, stretches
+from mne_otica.utils.checks import _validate_number
+
+if TYPE_CHECKING:
+    from mne import BaseEpochs
+    from mne.io import BaseRaw
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Read = Callable[[int, int], Array]
+
+HIGHEST = 40.0  # Hz; the search for artifacts needs nothing above
+_PER_HIGHEST = 3  # samples per period: twice, and a transition band of MNE's filters
+_BLOCK = 2**14  # samples of a Fourier transform: longer ones leave the cache
+_EPOCH_EDGE = 0.05  # s at either end of an epoch that are not looked at
+
+
+class LowRateRaw(mne.io.RawArray):
+    """The filtered copy of a recording: its EEG at a low rate, in the band of the fit.
+
+    ``step`` samples of the recording make one here, the first of them at the same time;
+    ``origin`` is the recording's ``first_samp``, and ``parts`` are its stretches.
+    """
+
+    step = 1
+    origin = 0
+    band: tuple[float | None, float | None] = (None, None)
+    parts = np.zeros((0, 2), np.int64)
+
+    @property
+    def sfreq(self) -> float:
+        """The sampling rate of the recording."""
+        return self.info["sfreq"] * self.step
+
+    def samples(self, events: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the samples here, from 0, of MNE events of the recording."""
+        return np.clip((events[:, 0] - self.origin) // self.step, 0, self.n_times - 1)
+
+    def of_steps(self, chosen: Mask) -> Mask:
+        """Return the samples here of which any sample of the recording was chosen."""
+        return of_steps(chosen, self.step)
+
+    def like(self, courses: Array) -> Array:
+        """Bring time courses of the recording to this rate and band."""
+        if not len(courses) or not courses.any():
+            return np.zeros((len(courses), self.n_times))
+        low, _ = at_low_rate(
+            lambda a, b: courses[:, a:b].copy(), self.parts, len(courses), self.sfreq, self.step
+        )
+        info = mne.pick_info(self.info, range(len(courses)))
+        raw = mne.io.RawArray(low, info, first_samp=self.first_samp, verbose="error")
+        raw.set_annotations(self.annotations, verbose="error")
+        return band_pass(raw, *self.band)._data
+
+
+@dataclass(frozen=True)
+class LowRate:
+    """Channels of a recording at a low rate, low-pass filtered, with offsets and drifts.
+
+    ``step`` samples of the recording make one here. ``broken`` are the samples of each channel
+    that are not finite, which were interpolated, and ``bad`` those annotated as bad.
+    """
+
+    inst: BaseRaw | BaseEpochs
+    names: list[str]
+    data: Array
+    broken: Mask
+    bad: Mask
+    parts: NDArray[np.int64]
+    step: int
+    read: Read
+
+    @classmethod
+    def of(
+        cls,
+        inst: BaseRaw | BaseEpochs,
+        names: Sequence[str],
+        reject: bool = True,
+        h_freq: float | None = HIGHEST,
+    ) -> LowRate:
+        """Read some channels, at about three times the upper limit of the band of the fit."""
+        names, sfreq = list(names), inst.info["sfreq"]
+        read, bad, parts = _source(inst, names, reject)
+        step = step_of(sfreq, h_freq)
+        low, broken = at_low_rate(read, parts, len(names), sfreq, step, h_freq)
+        lost = [name for name, row in zip(names, broken, strict=True) if row.size and row.all()]
+        if lost:
+            raise ValueError(
+                f"{', '.join(lost)} has no finite value, only NaN or infinity; mark it as bad, "
+                f"for instance raw.info['bads'] += {lost}."
+            )
+        return cls(inst, names, low, broken, bad, parts, step, read)
+
+    @property
+    def bad_steps(self) -> Mask:
+        """The samples here of which any is annotated as bad."""
+        return of_steps(self.bad, self.step)
+
+    @property
+    def sfreq(self) -> float:
+        """The low rate, in hertz."""
+        return self.inst.info["sfreq"] / self.step
+
+    def filtered(self, l_freq: float | None, h_freq: float | None) -> LowRateRaw:
+        """Return the good EEG channels in the band to fit on, with NaN spans marked as bad."""
+        raw = self.inst
+        names = fitted_names(raw)
+        rows = [self.names.index(name) for name in names]
+        info = mne.pick_info(raw.info, [raw.ch_names.index(name) for name in names])
+        if self.step > 1:
+            with info._unlock():
+                info["sfreq"] = self.sfreq
+                info["lowpass"] = min(info["lowpass"], self.sfreq / 2)
+        first = round(raw.first_samp / self.step)
+        copy = LowRateRaw(self.data[rows], info, first_samp=first, verbose="error")
+        copy.step, copy.origin, copy.parts = self.step, raw.first_samp, self.parts
+        copy.set_annotations(raw.annotations, verbose="error")
+        mark_bad(copy, self.broken[rows].any(axis=0), "BAD_nan")
+        # The low pass of the low rate is that of the fit, unless this is lower still.
+        done = self.step > 1 and h_freq is not None and h_freq >= HIGHEST
+        copy.band = l_freq, None if done else h_freq
+        band_pass(copy, *copy.band)
+        logger.info(
+            f"Filter: a copy of {len(names)} EEG channels, {raw.times[-1]:.0f} s, {l_freq} to "
+            f"{h_freq} Hz, {self.sfreq:g} samples per second."
+        )
+        return copy
+
+
+def of_steps(chosen: Mask, step: int) -> Mask:
+    """Return the samples at the low rate of which any sample of the recording was chosen."""
+    if not chosen.size:
+        return chosen
+    return np.logical_or.reduceat(chosen, np.arange(0, chosen.shape[-1], step), axis=-1)
+
+
+def step_of(sfreq: float, h_freq: float | None) -> int:
+    """Return how many samples of a recording make one at the low rate."""
+    if h_freq is None:
+        return 1
+    return max(1, int(sfreq / (_PER_HIGHEST * max(h_freq, HIGHEST))))
+
+
+def filtered_copy(raw: BaseRaw, l_freq: float | None, h_freq: float | None) -> LowRateRaw:
+    """Return the good EEG channels in the band to fit on, at a low rate."""
+    check_band(l_freq, h_freq)
+    return LowRate.of(raw, fitted_names(raw), h_freq=h_freq).filtered(l_freq, h_freq)
+
+
+def names_to_read(raw: BaseRaw) -> list[str]:
+    """Return the good channels that are fitted, and those that see an artifact directly."""
+    picks = mne.pick_types(raw.info, meg=False, eog=True, ecg=True, emg=True)
+    return fitted_names(raw) + [raw.ch_names[k] for k in picks]
+
+
+def fitted_names(raw: BaseRaw) -> list[str]:
+    """Return the good EEG channels; raise if there are not two."""
+    picks = mne.pick_types(raw.info, eeg=True, exclude="bads")
+    if len(picks) < 2:
+        kinds = sorted(set(raw.get_channel_types()))
+        raise ValueError(
+            f"{len(picks)} EEG channels are left to clean: the channels are of type {kinds}, and "
+            f"{len(raw.info['bads'])} are marked bad. At least 2 are needed; set the channel "
+            "types, or unmark some."
+        )
+    return [raw.ch_names[k] for k in picks]
+
+
+def check_band(l_freq: float | None, h_freq: float | None) -> None:
+    """Raise unless these are the limits of a band, each of which may be None."""
+    for name, limit in (("l_freq", l_freq), ("h_freq", h_freq)):
+        if limit is not None:
+            _validate_number(limit, name, at_least=0)
+    if l_freq is not None and h_freq is not None and l_freq >= h_freq:
+        # With l_freq > h_freq, MNE would apply a band-stop filter.
+        raise ValueError(
+            f"l_freq ({l_freq} Hz) must be below h_freq ({h_freq} Hz): they are the lower and the "
+            "upper limit of the band to fit on."
+        )
+
+
+def band_pass(raw: BaseRaw, l_freq: float | None, h_freq: float | None) -> BaseRaw:
+    """Filter a loaded recording in place; an upper limit above Nyquist is ignored."""
+    if h_freq is not None and h_freq >= raw.info["sfreq"] / 2:
+        h_freq = None
+    with quiet():
+        return raw.filter(l_freq, h_freq)
+
+
+def _source(
+    inst: BaseRaw | BaseEpochs, names: list[str], reject: bool
+) -> tuple[Read, Mask, NDArray[np.int64]]:
+    """Return how to read samples, which of them not to use, and the stretches."""
+    if isinstance(inst, mne.io.BaseRaw):
+        picks = [inst.ch_names.index(name) for name in names]
+        bad = annotated_bad(inst) if reject else np.zeros(inst.n_times, bool)
+        return lambda start, stop: inst[picks, start:stop][0], bad, stretches(inst)
+    data = inst.get_data(picks=names)
+    data = data - np.nanmedian(data, axis=2, keepdims=True)
+    margin = max(1, int(_EPOCH_EDGE * inst.info["sfreq"]))
+    edge = np.ones(data.shape[2], bool)
+    # Epochs do not join smoothly; the line across the joint must not look like an event.
+    edge[margin:-margin] = False
+    joined = np.concatenate(list(data), axis=1) if len(data) else np.zeros((len(names), 0))
+    bad = np.tile(edge, len(data))
+    return lambda start, stop: joined[:, start:stop].copy(), bad, np.array([[0, bad.size]])
+
+
+def at_low_rate(
+    read: Read,
+    parts: NDArray[np.int64],
+    n_rows: int,
+    sfreq: float,
+    step: int,
+    h_freq: float | None = HIGHEST,
+) -> tuple[Array, Mask]:
+    """Low-pass filter and decimate each stretch, piece by piece, and interpolate broken samples.
+
+    The filter is that of MNE's ``raw.filter``, computed only at the samples that remain.
+    """
+    n_low = -(-int(parts[-1, 1]) // step)
+    low, broken = np.empty((n_rows, n_low)), np.zeros((n_rows, n_low), bool)
+    kernel = np.ones(1)
+    if step > 1:
+        kernel = create_filter(None, sfreq, None, max(h_freq, HIGHEST), verbose="error")
+    reach = -(-(len(kernel) // 2) // step) * step
+    size = max(1, (max(_BLOCK, 8 * reach) - 2 * reach) // step)
+    for start, stop in parts:
+        last = -(-stop // step)
+        for a in range(-(-start // step), last, size):
+            b = min(a + size, last)
+            begin, end = a * step - reach, (b - 1) * step + reach + 1
+            piece = read(max(begin, start), min(end, stop))
+            finite = np.isfinite(piece.sum(axis=1))
+            if not finite.all():
+                own = ~np.isfinite(piece)
+                late, n = a * step - max(begin, start), min(b * step, stop) - a * step
+                broken[:, a:b] = of_steps(own[:, late : late + n], step)
+                bridge(piece, own)
+            if step == 1:
+                low[:, a:b] = piece
+                continue
+            pad = max(start - begin, 0), max(end - stop, 0)
+            if any(pad):
+                piece = np.pad(piece, ((0, 0), pad), "reflect", reflect_type="odd")
+            offset = piece[:, :1].copy()  # a constant stays one, to the last digit
+            piece -= offset
+            low[:, a:b] = _decimated(piece, kernel, step)[:, reach // step :][:, : b - a] + offset
+    bridge(low, broken)
+    return low, broken
+
+
+def _decimated(piece: Array, kernel: Array, step: int) -> Array:
+    """Return every so manieth sample of a convolution: the low end of its Fourier transform."""
+    n_out = next_fast_len(-(-piece.shape[1] // step), real=True)
+    n = n_out * step
+    centred = np.zeros(n)
+    centred[: len(kernel)] = kernel
+    gain = rfft(np.roll(centred, -(len(kernel) // 2)))[: n_out // 2 + 1].real / step
+    return irfft(rfft(piece, n, axis=1)[:, : n_out // 2 + 1] * gain, n_out, axis=1)
+
+
+def bridge(data: Array, away: Mask) -> None:
+    """Draw straight lines across samples, of all rows or of each, in place."""
+    at = np.arange(data.shape[1])
+    for row, own in zip(data, np.broadcast_to(away, data.shape), strict=True):
+        if own.all():
+            row[:] = 0
+        elif own.any():
+            row[own] = np.interp(at[own], at[~own], row[~own])
