@@ -58,10 +58,10 @@ def real(folder: Path, host: str, donor: str, seed: int) -> Case:
     rng = np.random.default_rng([HOSTS.index(host), DONORS.index(donor), seed])
     truth = host_recording(folder, host)
     times = blink_times(rng.uniform(8, 24) / 60, truth.times[-1], rng)
-    return _with_blinks(folder, truth, donor, times, rng, f"{host} + {donor}, {seed}")
+    return with_blinks(folder, truth, donor, times, rng, f"{host} + {donor}, {seed}")
 
 
-def _with_blinks(
+def with_blinks(
     folder: Path,
     truth: mne.io.BaseRaw,
     donor: str,
@@ -104,15 +104,15 @@ def evoked(folder: Path, host: str, donor: str, seed: int) -> Trials:
     first = rng.permutation(len(onsets)) % 2 == 0
     times = np.arange(n_times) / sfreq
     response = np.exp(-0.5 * ((times - onsets[:, np.newaxis] - 0.35) / 0.06) ** 2).sum(axis=0)
-    one_map, site = _parietal(truth)
+    one_map, site = parietal(truth)
     truth = mne.io.RawArray(truth.get_data() + 5e-6 * np.outer(one_map, response), truth.info)
     under = rng.random(len(onsets)) < np.where(first, 0.8, 0.2)
     blinks = onsets[under] + rng.normal(0.35, 0.1, under.sum())
-    case = _with_blinks(folder, truth, donor, blinks, rng, f"{host} + {donor}, {seed}")
+    case = with_blinks(folder, truth, donor, blinks, rng, f"{host} + {donor}, {seed}")
     return Trials(case, np.round(onsets * sfreq).astype(int), first, site)
 
 
-def _parietal(raw: mne.io.BaseRaw) -> tuple[NDArray[np.float64], int]:
+def parietal(raw: mne.io.BaseRaw) -> tuple[NDArray[np.float64], int]:
     """Return a smooth map round Pz with the value one there, and the channel's index."""
     site = raw.ch_names.index("Pz")
     positions = np.array([ch["loc"][:3] for ch in raw.info["chs"]])
@@ -161,11 +161,7 @@ def blink_courses(folder: Path, donor: str, sfreq: float) -> list[NDArray[np.flo
     raw, onsets = donor_recording(folder, donor)
     raw.filter(0.3, 20.0)
     rate = raw.info["sfreq"]
-    picks = {
-        "muse4": ["AF7", "AF8"],
-        "openbci8": _most_negative(raw, onsets),
-        "eegmmidb_S001R01": ["Fp1", "Fpz", "Fp2"],
-    }[donor]
+    picks = ["Fp1", "Fpz", "Fp2"] if "mmidb" in donor else _largest(raw, onsets, donor)
     course = raw.get_data(picks).mean(axis=0) * (-1 if donor == "openbci8" else 1)
     cut = []
     for onset in onsets:
@@ -186,15 +182,19 @@ def blink_courses(folder: Path, donor: str, sfreq: float) -> list[NDArray[np.flo
 
 def donor_recording(folder: Path, donor: str) -> tuple[mne.io.BaseRaw, NDArray[np.float64]]:
     """Return a recording with blinks and their times in seconds."""
-    table = folder / f"{donor}_{'events' if donor.startswith('eegmmidb') else 'blinks'}.tsv"
-    onsets = np.array([float(line.split("\t")[0]) for line in table.read_text().splitlines()[1:]])
+    table = next(folder.glob(f"{donor}_*.tsv"))
+    lines = [line.split("\t") for line in table.read_text().splitlines()[1:]]
+    onsets = np.array([float(onset) for onset, kind in lines if kind != "heartbeat"])
     path = next(folder.glob(f"{donor}_raw.fif*"))
     return mne.io.read_raw_fif(path, preload=True).pick("eeg"), onsets
 
 
-def _most_negative(raw: mne.io.BaseRaw, onsets: NDArray[np.float64]) -> list[str]:
+def _largest(raw: mne.io.BaseRaw, onsets: NDArray[np.float64], donor: str) -> list[str]:
+    """Return the two channels with the largest blinks; those of openbci8 are negative."""
+    if donor == "muse4":
+        return ["AF7", "AF8"]
     at = (onsets * raw.info["sfreq"]).astype(int)
-    height = np.median(raw.get_data()[:, at], axis=1)
+    height = np.median(raw.get_data()[:, at], axis=1) * (1 if donor == "openbci8" else -1)
     return [raw.ch_names[k] for k in np.argsort(height)[:2]]
 
 

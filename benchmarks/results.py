@@ -271,6 +271,13 @@ def real_summary() -> str:
     )
 
 
+def remarks_of(name: str) -> str:
+    """Return a record without its tables."""
+    record = Record.read(name)
+    remarks = [part for part in record.parts if isinstance(part, str)]
+    return "\n\n".join([*remarks, record.environment.short()])
+
+
 def last_table(name: str) -> str:
     """Return the last table of a record, the summary of the others."""
     record = Record.read(name)
@@ -308,7 +315,7 @@ BLOCKS = {
     "study": lambda: tables_of("studies-40-recordings-of-60-s"),
     "channels": lambda: tables_of("few-channels"),
     "unseen": lambda: tables_of("seeds-not-used-before"),
-    "index": lambda: tables_of("stability-judge"),
+    "index": lambda: remarks_of("stability-judge"),
     "refits": lambda: tables_of("stability-time"),
 }
 

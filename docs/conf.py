@@ -155,7 +155,7 @@ html_show_sourcelink = False
 # Pages without pages below them need no list of these.
 html_sidebars = {page: [] for page in ("index", "start")}
 html_theme_options = {
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 4,
     "navigation_with_keys": False,
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "show_toc_level": 2,

@@ -22,7 +22,7 @@ def blink() -> Figure:
     """Draw a frontal channel with blinks, before and after."""
     raw = mne_otica.datasets.sample()
     result = mne_otica.clean_raw(raw)
-    name = result.benefit.most_affected()[0]
+    name = result.kinds["blink"].benefit.most_affected()[0]
     before_and_after = result.before_and_after([name])
     figure, axes = plt.subplots(
         1, 2, figsize=(10, 3), width_ratios=[2.6, 1], sharey=True, layout="constrained"
@@ -79,7 +79,7 @@ def transport() -> Figure:
     result = mne_otica.clean_raw(mne_otica.datasets.sample())
     sources = result.ica.get_sources(result.filtered()).get_data()
     blink = result.ica.exclude[0]
-    names = result.benefit.most_affected(40)
+    names = result.kinds["blink"].benefit.most_affected(40)
     channel = result.filtered().get_data([names[-1]])[0]
     gaussian = np.argmin(result.ica.contrast_)
     figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), sharey=True, layout="constrained")
@@ -110,7 +110,7 @@ def rotation() -> Figure:
     mixed = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]) @ sources
     angles = np.arange(0, 181)
     directions = np.column_stack([np.cos(np.deg2rad(angles)), np.sin(np.deg2rad(angles))])
-    contrast = np.array([_contrast(one / one.std()) for one in directions @ mixed])
+    contrast = np.array([_contrast(signal / signal.std()) for signal in directions @ mixed])
     figure, axes = plt.subplots(
         1, 2, figsize=(10, 3.6), width_ratios=[1, 1.8], layout="constrained"
     )

@@ -8,11 +8,11 @@ from .artifacts import (
 )
 from .cleaning import clean_epochs, clean_raw
 from .eeglab import export_ica_eeglab, read_ica_eeglab
-from .evaluation import preservation, rms_reduction
+from .evaluation import audit, preservation, rms_reduction
 from .ica import ICA, register, unregister
 from .removal import remove_artifacts
 from .solver import OTICAConvergenceWarning, otica
-from .study import clean_study
+from .study import clean_study, read_study
 from .trust import stability
 from .viz.report import add_artifact_report
 
@@ -23,6 +23,7 @@ __all__ = [
     "OTICAConvergenceWarning",
     "add_artifact_report",
     "annotate_artifacts",
+    "audit",
     "clean_epochs",
     "clean_raw",
     "clean_study",
@@ -36,6 +37,7 @@ __all__ = [
     "otica",
     "preservation",
     "read_ica_eeglab",
+    "read_study",
     "register",
     "remove_artifacts",
     "rms_reduction",

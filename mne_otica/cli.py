@@ -21,6 +21,9 @@ _STUDY = {
 }
 
 
+_OUT = "the output folder of the study"
+
+
 def _demo(arguments: argparse.Namespace) -> int:
     """Clean the shipped recording and print benefit and harm."""
     raw = mne_otica.datasets.sample()
@@ -89,6 +92,22 @@ def _review(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _methods(arguments: argparse.Namespace) -> int:
+    """Write the paragraph on a study for the methods section, and a .bib file of its references."""
+    from mne_otica.study.access import read_study
+
+    try:
+        study = read_study(arguments.out)
+        text, references = study.methods()
+    except (OSError, ValueError) as error:
+        print(f"mne_otica methods: {error}", file=sys.stderr)
+        return 1
+    path = study.out / "methods.bib"
+    path.write_text(references, encoding="utf-8", newline="\n")
+    print(f"{text}\n\nReferences: {path}")
+    return 0
+
+
 def _user() -> str:
     try:
         return getpass.getuser()
@@ -98,7 +117,7 @@ def _user() -> str:
 
 def _add_review_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("out", type=Path, metavar="OUT", help="the output folder of the study")
+    add("out", type=Path, metavar="OUT", help=_OUT)
     add("--port", type=int, default=0, metavar="N", help="the port (default: any that is free)")
     add("--no-browser", action="store_true", help="only print the address")
     add("--name", metavar="WHO", help="the name for your decisions (default: your user name)")
@@ -178,6 +197,7 @@ def _parser() -> argparse.ArgumentParser:
         "demo": _demo,
         **dict.fromkeys(_STUDY, _study),
         "review": _review,
+        "methods": _methods,
         "sys_info": _sys_info,
     }.items():
         text = _STUDY.get(name, run.__doc__)
@@ -186,6 +206,8 @@ def _parser() -> argparse.ArgumentParser:
             _add_study_options(command, name)
         elif run is _review:
             _add_review_options(command)
+        elif run is _methods:
+            command.add_argument("out", type=Path, metavar="OUT", help=_OUT)
         command.add_argument("--verbose", action="store_true", help="show MNE's messages")
         command.set_defaults(function=run)
     return parser

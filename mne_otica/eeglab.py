@@ -12,6 +12,9 @@ from mne.utils import _check_fname, logger, verbose
 from numpy.typing import NDArray
 from scipy.io import loadmat, savemat
 
+from mne_otica import __version__
+from mne_otica.artifacts import ArtifactScores
+from mne_otica.evaluation.methods import is_cleaned
 from mne_otica.utils.checks import _validate_type
 from mne_otica.utils.docs import fill_doc
 
@@ -27,6 +30,8 @@ __all__ = ["export_ica_eeglab", "read_ica_eeglab"]
 MICROVOLT = 1e-6  # EEGLAB's unit
 # The field of EEG.etc for what EEGLAB has no field for
 _FIELD = "mne_otica"
+_CLASSES = ("Brain", "Muscle", "Eye", "Heart", "Line Noise", "Channel Noise", "Other")
+_CLASS_OF = {"blink": "Eye", "eye movement": "Eye", "heartbeat": "Heart", "muscle": "Muscle"}
 
 
 @verbose
@@ -36,6 +41,7 @@ def export_ica_eeglab(
     inst: BaseRaw | BaseEpochs,
     ica: ICA,
     *,
+    artifacts: ArtifactScores | None = None,
     stability: Stability | None = None,
     overwrite: bool = False,
     verbose: bool | str | int | None = None,
@@ -50,6 +56,9 @@ def export_ica_eeglab(
         The recording. It is not changed.
     ica : instance of ICA
         A fitted ICA of any method.
+    artifacts : instance of ArtifactScores | None
+        The probabilities of artifacts in the components: ``artifacts`` of the result of
+        :func:`mne_otica.clean_raw`, or what :func:`mne_otica.find_bads_artifacts` returned.
     stability : instance of Stability | None
         What :func:`mne_otica.stability` returned for this ICA.
     overwrite : bool
@@ -71,10 +80,20 @@ def export_ica_eeglab(
     ``icaweights * icasphere * data`` with the data in microvolts; they differ from the sources
     of MNE by a constant, since EEGLAB does not subtract means.
 
-    Components in ``ica.exclude`` are marked for rejection (``EEG.reject.gcompreject``). The index
-    of stability, the method and the labels (``ica.labels_``) are stored in ``EEG.etc.mne_otica``.
+    Components in ``ica.exclude`` are marked for rejection (``EEG.reject.gcompreject``), unless
+    the recording is already cleaned, as EEGLAB would remove them entirely. The
+    probabilities are stored where EEGLAB looks for those of ICLabel
+    (``EEG.etc.ic_classification.ICLabel``, whose ``version`` names this package): what the
+    artifacts leave of 1 is "Brain" or "Other". The index of stability, the
+    method and the labels (``ica.labels_``) are stored in ``EEG.etc.mne_otica``.
     """
     _check_fitted(ica)
+    _validate_type(artifacts, (ArtifactScores, None), "artifacts", "ArtifactScores or None")
+    if artifacts is not None and artifacts.n_components != ica.n_components_:
+        raise ValueError(
+            f"artifacts is of {artifacts.n_components} components, the ICA has "
+            f"{ica.n_components_}; pass the artifacts of this ICA."
+        )
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
     index = _checked_index(stability, ica)
     fname = _check_fname(fname, overwrite=overwrite, name="fname")
@@ -86,8 +105,14 @@ def export_ica_eeglab(
         # EEGLAB expects scalars and cells in these shapes.
         eeg = {k: v for k, v in loadmat(plain).items() if not k.startswith("__")}
     names = [str(name.squeeze()) for name in eeg["chanlocs"]["labels"].ravel()]
-    eeg |= _ica_fields(ica, names)
+    marked = [] if is_cleaned(inst.info) else ica.exclude
+    eeg |= _ica_fields(ica, names, marked)
+    types = dict(zip(inst.ch_names, inst.get_channel_types(), strict=True))
+    upper = np.array([types[name].upper() for name in names], dtype=object)
+    eeg["chanlocs"]["type"] = upper.reshape(eeg["chanlocs"].shape)
     eeg["etc"] = {_FIELD: _own_fields(ica, index)}
+    if artifacts is not None:
+        eeg["etc"]["ic_classification"] = {"ICLabel": _classified(artifacts)}
     savemat(fname, eeg, appendmat=False)
     logger.info(f"Wrote {ica.n_components_} components to {fname}.")
     return Path(fname)
@@ -108,9 +133,10 @@ def read_ica_eeglab(
     Returns
     -------
     ica : instance of ICA
-        As :func:`mne.preprocessing.read_ica_eeglab` returns it. Components that are marked for
-        rejection are in ``exclude``, and labels written by :func:`export_ica_eeglab` in
-        ``labels_``.
+        The ICA for recordings in volts, as MNE reads them: its sources are EEGLAB's activations,
+        whereas those of :func:`mne.preprocessing.read_ica_eeglab` are a millionth of these.
+        Components that are marked for rejection are in ``exclude``, and labels written by
+        :func:`export_ica_eeglab` in ``labels_``.
     index : ndarray, shape (n_components,) | None
         The index of stability, None if the file has none.
 
@@ -119,6 +145,7 @@ def read_ica_eeglab(
     export_ica_eeglab
     """
     ica = mne.preprocessing.read_ica_eeglab(fname)
+    ica.pre_whitener_ = np.full_like(ica.pre_whitener_, MICROVOLT)
     eeg = loadmat(fname, simplify_cells=True, appendmat=False)
     eeg = eeg.get("EEG", eeg)
     reject = eeg.get("reject")
@@ -151,7 +178,25 @@ def _checked_index(stability: Stability | None, ica: ICA) -> NDArray[np.float64]
     return stability.index
 
 
-def _ica_fields(ica: ICA, names: list[str]) -> dict[str, Any]:
+def _classified(artifacts: ArtifactScores) -> dict[str, Any]:
+    """Return the probabilities as EEGLAB has those of ICLabel: each row adds up to 1."""
+    shares = np.zeros((artifacts.n_components, len(_CLASSES)))
+    for row in artifacts.rows:
+        label = artifacts.labels[row.component]
+        noise = "Line Noise" if label == "line noise" else "Channel Noise"
+        column = _CLASSES.index(_CLASS_OF.get(row.kind, noise))
+        shares[row.component, column] = max(shares[row.component, column], row.probability)
+    shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
+    for k, label in enumerate(artifacts.labels):
+        shares[k, 0 if label == "brain" else -1] = 1.0 - shares[k].sum()
+    return {
+        "classes": np.array([_CLASSES], dtype=object),
+        "classifications": shares,
+        "version": f"mne_otica {__version__}",
+    }
+
+
+def _ica_fields(ica: ICA, names: list[str], marked: list[int]) -> dict[str, Any]:
     """Return the matrices of the ICA by their names in EEGLAB."""
     missing = [name for name in ica.ch_names if name not in names]
     if missing:
@@ -168,7 +213,7 @@ def _ica_fields(ica: ICA, names: list[str]) -> dict[str, Any]:
         "icawinv": np.linalg.pinv(weights),
         "icachansind": np.array([names.index(name) + 1.0 for name in ica.ch_names]),
         "icaact": np.empty((0, 0)),
-        "reject": {"gcompreject": np.isin(np.arange(ica.n_components_), ica.exclude).astype(float)},
+        "reject": {"gcompreject": np.isin(np.arange(ica.n_components_), marked).astype(float)},
     }
 
 

@@ -29,6 +29,7 @@ from mne_otica import (
     otica,
     preservation,
     read_ica_eeglab,
+    read_study,
     register,
     remove_artifacts,
     rms_reduction,
@@ -108,10 +109,11 @@ def study(**options):
     return clean_study(["absent.edf"], "nowhere", **options)
 
 
-def one_recording():
+def one_recording(again=lambda out: None):
     with TemporaryDirectory() as folder:
         raw().save(Path(folder, "a_raw.fif"))
         done = clean_study([Path(folder, "a_raw.fif")], Path(folder, "out"))
+        done = again(Path(folder, "out")) or done
     assert not done.failed
     return done
 
@@ -330,6 +332,7 @@ BAD = [
     (clean_study, lambda: study(overwrite="no"), TypeError, "overwrite must be"),
     (clean_study, lambda: study(dry_run="no"), TypeError, "dry_run must be"),
     (clean_study, lambda: study(n_jobs="all"), TypeError, "n_jobs must be"),
+    (read_study, lambda: read_study("absent"), ValueError, "absent holds no study"),
     *searches(find_blink_events),
     (
         find_bads_artifacts,
@@ -558,6 +561,7 @@ DEFAULTS = {
     clean_raw: cleaned,
     clean_epochs: lambda: clean_epochs(epochs()),
     clean_study: one_recording,
+    read_study: lambda: one_recording(read_study),
     remove_artifacts: lambda: remove_artifacts(raw(), cleaned().ica),
     find_blink_events: lambda: find_blink_events(raw()),
     find_bads_blink: lambda: find_bads_blink(cleaned().ica, raw()),

@@ -9,7 +9,9 @@ from mne_otica.cli import main
 def test_demo_removes_the_blinks(capsys):
     main(["demo"])
     printed = capsys.readouterr().out
-    removed, taken = re.search(r"removed (\d+) % .* and ([\d.]+) % of the signal", printed).groups()
+    removed, taken = re.search(
+        r"blinks: (\d+) % removed .*; ([\d.]+) % elsewhere", printed
+    ).groups()
     assert int(removed) > 80
     assert float(taken) < 3
     assert "Blinks: 4 from EOG 061" in printed

@@ -123,7 +123,8 @@ def test_a_study(tutorial):
     assert all(row["benefit"] > 0.9 and row["harm"] < 0.05 for row in rows)
     assert errors["with blinks", "Fz"] == quoted("50_a_study", "by 19 µV at Fz")
     assert errors["cleaned", "Fz"] < 1
-    assert 1 < errors["cleaned", "Pz"] < 2
+    assert errors["cleaned", "Pz"] == quoted("50_a_study", "1.4 of the 8 µV")
+    assert errors["cleaned, events given", "Pz"] == quoted("50_a_study", "it is 0.3 µV")
 
 
 @pytest.mark.slow

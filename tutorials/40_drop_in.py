@@ -46,7 +46,7 @@ by_evidence, _ = mne_otica.find_bads_blink(ica, without_eog)
 print(f"find_bads_blink: {by_evidence}")
 
 # %%
-# Removal works as with any MNE ICA: ``ica.apply`` removes whole components. To take out only the
+# Removal works as with any MNE ICA: ``ica.apply`` removes whole components. To remove only the
 # blinks, and leave the brain activity that the component also holds, use
 # `mne_otica.remove_artifacts`, which accepts the ICA of any method. MNE's figure shows the removal
 # of the whole component.
@@ -70,10 +70,10 @@ clean_epochs = ica_epochs.apply(epochs.copy(), exclude=indices)
 print(f"{len(epochs)} epochs, blink component {indices}")
 
 # %%
-# If possible, pass the continuous recording, too, which has more samples and complete blinks.
-# `mne_otica.clean_epochs` then fits on it and takes the blinks out of the epochs.
+# If possible, pass the recording that the epochs were cut from, too, which has more samples and
+# complete blinks. `mne_otica.clean_epochs` then fits on it and removes the blinks from the epochs.
 
-result = mne_otica.clean_epochs(epochs, raw)
+result = mne_otica.clean_epochs(epochs, filtered)
 clean_epochs = result.epochs
 print(result.verdict)
 peak_before = 1e6 * np.ptp(epochs.get_data("EEG 003"), axis=-1).max()

@@ -73,10 +73,15 @@ mne_bids.print_dir_tree(root, max_depth=2)
 # %%
 # Clean all of them
 # -----------------
-# The same as ``mne_otica run --bids-root my_study`` in a terminal. The cleaned recordings are
-# written below ``derivatives``; the files of the study are only read.
+# The same as ``mne_otica run --bids-root my_study --events target standard`` in a terminal. The
+# cleaned recordings are written below ``derivatives``; the files of the study are only read.
+# ``events`` names the stimuli: as the blinks follow the targets, the ICA would assign a part of the
+# response of the brain to the blinks. It is therefore fitted on a copy without the responses. To
+# see the difference, the study is cleaned without ``events``, too.
 
-study = mne_otica.clean_study(bids_root=root, verbose="error")
+stimuli = ["target", "standard"]
+study = mne_otica.clean_study(bids_root=root, events=stimuli, verbose="error")
+plain = mne_otica.clean_study(bids_root=root, out=Path(folder.name) / "plain", verbose="error")
 for row in study.rows:
     print(f"{row['recording']}: {row['status']}, {row['message']}")
 
@@ -100,17 +105,21 @@ def averages(raw):
     return {name: epochs[name].average() for name in ids}
 
 
-def read(subject, cleaned):
-    """Return a recording as it was, or cleaned."""
-    if cleaned:
-        return mne.io.read_raw(next(study.out.rglob(f"sub-{subject}*_proc-clean_raw.fif")))
+def recorded(subject):
+    """Return a recording as it was."""
     path = mne_bids.BIDSPath(subject=subject, task="oddball", datatype="eeg", root=root)
     return mne_bids.read_raw_bids(path, verbose="error")
 
 
+def cleaned(subject, study):
+    """Return a cleaned recording."""
+    return mne.io.read_raw(next(study.out.rglob(f"sub-{subject}*_proc-clean_raw.fif")))
+
+
 stages = {
-    "with blinks": [averages(read(subject, False)) for subject in truth],
-    "cleaned": [averages(read(subject, True)) for subject in truth],
+    "with blinks": [averages(recorded(subject)) for subject in truth],
+    "cleaned": [averages(cleaned(subject, plain)) for subject in truth],
+    "cleaned, events given": [averages(cleaned(subject, study)) for subject in truth],
     "truth": [averages(raw) for raw in truth.values()],
 }
 grand = {
@@ -121,7 +130,7 @@ grand = {
     for stage, subjects in stages.items()
 }
 
-fig, axes = plt.subplots(2, 3, figsize=(9, 5), sharex=True, sharey="row", layout="constrained")
+fig, axes = plt.subplots(2, 4, figsize=(11, 5), sharex=True, sharey="row", layout="constrained")
 for column, (stage, evokeds) in zip(axes.T, grand.items(), strict=True):
     for ax, channel in zip(column, ("Fz", "Pz"), strict=True):
         for (name, evoked), style in zip(evokeds.items(), ("-", "--"), strict=True):
@@ -147,17 +156,16 @@ def error(stage, name, channel):
 
 
 errors = {}
-for stage in ("with blinks", "cleaned"):
+for stage in ("with blinks", "cleaned", "cleaned, events given"):
     for channel in ("Fz", "Pz"):
         errors[stage, channel] = error(stage, "target", channel)
         print(f"{stage}, targets at {channel}: off by up to {errors[stage, channel]:.1f} µV")
 folder.cleanup()
 
 # %%
-# At Pz, 1 to 2 of the 8 µV of the response are missing. In half of the targets, response and blink
-# occur together, so that the ICA assigns a part of the response to the blink. Removing the whole
-# component has the same error: no ICA can separate what always occurs together. Look at the
-# averages of trials without blinks if blinks follow your stimuli.
+# At Pz, 1.4 of the 8 µV of the response are missing if the stimuli are not named: in half of the
+# targets, response and blink occur together, and the ICA assigns a part of the response to the
+# blink. So it would in any other ICA. With ``events`` it is 0.3 µV.
 #
 # :doc:`/studies` describes all options, what to look at in a large study, and how to change a
 # decision.

@@ -15,6 +15,7 @@ from mne_otica.artifacts.find import component_events
 from mne_otica.cleaning.clean import conclude
 from mne_otica.cleaning.decide import Decision, Found
 from mne_otica.cleaning.result import Cleaned
+from mne_otica.evaluation.methods import mark_cleaned
 from mne_otica.removal.remove import Taken, put_back, take_out
 from mne_otica.utils.checks import _validate_type
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from mne_otica.ica import ICA
 
+BY_HAND = "Components chosen by hand"
 NOTHING = "nothing removed: no component chosen by hand"
 
 
@@ -42,7 +44,7 @@ def conclude_choice(
         return result
     if not ica.exclude:
         return replace(result, verdict=NOTHING)
-    return replace(result, verdict=f"{result.verdict}. Components chosen by hand")
+    return replace(result, verdict=f"{result.verdict}. {BY_HAND}")
 
 
 def check_recording(result: Cleaned) -> None:
@@ -85,19 +87,26 @@ def rechosen(
         for name, one in result.kinds.items()
     }
     if kind is not None:
-        _add_choice(decisions, check_kinds(kind, "kind")[0], raw, ica, reject)
+        kind = check_kinds(kind, "kind")[0]
+        add_choice(decisions, kind, ica.exclude, raw, ica, reject)
     found = Found(result.artifacts, decisions)
     taken = take_out(raw, ica, decisions, result.settings)
+    mark_cleaned(raw.info, taken)
     chosen = conclude_choice(raw, result._filtered, ica, found, taken, result.settings, brief=brief)
     return replace(chosen.with_suspects(result.suspects), stability=result.stability)
 
 
-def _add_choice(
-    decisions: dict[str, Decision], kind: str, raw: BaseRaw, ica: ICA, reject: bool
+def add_choice(
+    decisions: dict[str, Decision],
+    kind: str,
+    components: Sequence[int],
+    raw: BaseRaw,
+    ica: ICA,
+    reject: bool,
 ) -> None:
-    """Add the components of no kind to one kind, with the events that they show."""
+    """Add those of the components that have no kind to one, with the events that they show."""
     known = {k for one in decisions.values() for k in one.components}
-    chosen = [k for k in ica.exclude if k not in known]
+    chosen = [k for k in components if k not in known]
     old = decisions.get(kind, Decision("no", [], as_events(np.zeros(0, np.int64), 1), ""))
     events = old.events
     if not len(events) and chosen:

@@ -30,6 +30,8 @@ from mne_otica.cleaning.suspects import find_suspects
 from mne_otica.evaluation.benefit import benefit_of
 from mne_otica.evaluation.harm import MARGIN, harm_of
 from mne_otica.evaluation.measures import MOST_AFFECTED, KindResult, plain, reduction, rms_ratio
+from mne_otica.evaluation.methods import mark_cleaned, recording_facts
+from mne_otica.evaluation.shares import condition_lines
 from mne_otica.evaluation.text import evoked_line, hand_line, kind_line, none_line
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
 from mne_otica.removal.estimate import sham_events, sham_part
@@ -221,6 +223,7 @@ class Work:
         """Measure, then remove: the copy is only now in memory, when the search is done."""
         result = conclude(self.raw, self.filtered, self.ica, self.found, self.taken, self.settings)
         result = replace(result, raw=without(self.raw, self.ica, self.taken.courses))
+        mark_cleaned(result.raw.info, self.taken)
         return result.with_suspects(self.suspects)
 
 
@@ -281,6 +284,7 @@ def settings_of(ica: ICA, raw: BaseRaw, sfreq_fitted: float, **parameters: Any) 
     return parameters | {
         "random_state": _seed(parameters["random_state"]),
         "n_components_used": int(ica.n_components_),
+        "rank": int(ica.rank_),
         "converged": ica.converged_,
         "seconds": raw.n_times / raw.info["sfreq"],
         "seconds_fitted": ica.n_samples_ / sfreq_fitted,
@@ -304,9 +308,9 @@ def fit_ica(
             ica.n_components_for = partial(_affordable, step=step)
         ica.fit(filtered, reject_by_annotation=reject)
     logger.info(
-        f"Fit: {ica.n_components_} components in {ica.n_iter_} iterations on {ica.n_samples_} "
-        f"samples, {step * ica.n_samples_ / ica.n_components_**2:.0f} per squared number of components "
-        f"(at least {SAMPLES_PER_SQUARED_COMPONENT} are recommended)."
+        f"Fit: {ica.n_components_} components in {ica.n_iter_} iterations; the recording has "
+        f"{step * ica.n_samples_ / ica.n_components_**2:.0f} samples per squared number of "
+        f"components (at least {SAMPLES_PER_SQUARED_COMPONENT} are recommended)."
     )
     return ica
 
@@ -343,13 +347,19 @@ def conclude(
     }
     removed = {k: kind for kind, one in results.items() for k in one.components}
     lines = [line for one in results.values() if (line := kind_line(one, removed))]
+    if not brief:
+        band = settings["l_freq"], settings["h_freq"]
+        settings = settings | recording_facts(raw, filtered, band)
     by_hand = taken.of(None)
     if by_hand is not None:
         share = _share(by_hand.components, in_band[taken.parts.index(by_hand)], filtered, ica)
         lines.append(hand_line(by_hand.components, share))
     lines = lines or [none_line(results)]
-    if settings.get("evoked_free"):
-        lines.append(evoked_line(settings["evoked_free"]))
+    if facts := settings.get("evoked_free"):
+        lines.append(evoked_line(facts))
+        samples = {kind: x.events[:, 0] - raw.first_samp for kind, x in results.items()}
+        bounds = tuple(round(limit * raw.info["sfreq"]) for limit in facts["window"])
+        lines += condition_lines(samples, facts["samples"], bounds)
     verdict = ". ".join(lines)
     logger.info(f"Clean: {verdict}.")
     return Cleaned(

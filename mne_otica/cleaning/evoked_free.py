@@ -76,6 +76,7 @@ def fit_evoked_free(
     sfreq = filtered.info["sfreq"]
     bounds = tuple(int(round(limit * sfreq)) for limit in window)
     rate = sfreq / inst.info["sfreq"]
+    facts = {"samples": {name: some.tolist() for name, some in conditions.items()}}
     conditions = {name: np.round(some * rate).astype(int) for name, some in conditions.items()}
     bad = np.zeros(filtered.n_times, bool)
     if isinstance(inst, mne.BaseEpochs):  # whose joints are annotated as bad for the search only
@@ -85,11 +86,12 @@ def fit_evoked_free(
         avoid = bad | _near_blinks(filtered, inst, reject)
     clean = {name: _n_clean(samples, avoid, bounds) for name, samples in conditions.items()}
     used = {name: n for name, n in clean.items() if n >= _FEWEST_TRIALS}
-    facts = {
+    facts |= {
         "trials": {name: len(samples) for name, samples in conditions.items()},
         "clean_trials": clean,
         "left_out": [name for name in clean if name not in used],
         "n_fits": 1,
+        "window": list(window),
     }
     logger.info(f"Fit: {evoked_line(facts)}.")
     if not used:

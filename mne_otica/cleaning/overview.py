@@ -37,12 +37,12 @@ class Glance:
         return "–" if np.isnan(self.probability) else f"{self.probability:.2f}"
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The kind of artifact with its probability, or the label if it holds none."""
         return f"{self.kind} {self.chance}" if self.answer != "no" else self.label
 
     @property
-    def trusted(self) -> str:
+    def stability(self) -> str:
         """The index of stability as text."""
         return "–" if self.trust is None else f"{self.trust:.2f}"
 
@@ -50,10 +50,10 @@ class Glance:
 def glances(result: Cleaned) -> list[Glance]:
     """Return a summary of each component, in order."""
     index = None if result.stability is None else result.stability.index
-    removed_as = {k: one.kind for one in result.kinds.values() for k in one.components}
+    removed_as = {k: part.kind for part in result.kinds.values() for k in part.components}
     shown = []
     for k, label in enumerate(result.artifacts.labels):
-        row = _telling([row for row in result.artifacts.rows if row.component == k], removed_as)
+        row = _shown([row for row in result.artifacts.rows if row.component == k], removed_as)
         shown.append(
             Glance(
                 component=k,
@@ -69,7 +69,7 @@ def glances(result: Cleaned) -> list[Glance]:
     return shown
 
 
-def _telling(rows: list[ArtifactRow], removed_as: dict[int, str]) -> ArtifactRow:
+def _shown(rows: list[ArtifactRow], removed_as: dict[int, str]) -> ArtifactRow:
     """Return the row of the kind a component was removed for, or of the most probable kind."""
 
     def rank(row: ArtifactRow) -> tuple[bool, bool, float]:
@@ -80,4 +80,4 @@ def _telling(rows: list[ArtifactRow], removed_as: dict[int, str]) -> ArtifactRow
 
 def parts(result: Cleaned) -> list[KindResult]:
     """Return the kinds that were removed, if the removal could be measured."""
-    return [one for one in result.kinds.values() if one.gone is not None]
+    return [part for part in result.kinds.values() if part.gone is not None]

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from mne_otica.artifacts import ArtifactScores
 from mne_otica.cleaning.suspects import told_suspects
+from mne_otica.evaluation.audit import Audited
 from mne_otica.evaluation.measures import KindResult, plain
+from mne_otica.evaluation.methods import methods_text
 from mne_otica.evaluation.text import component_names, kind_line
 from mne_otica.ica import ICA
 from mne_otica.signals.recording import quiet
@@ -141,6 +143,26 @@ class Cleaned:
         picks = [self._filtered.ch_names.index(name) for name in names]
         before = self._filtered.get_data(picks)
         return before, before - maps_in_volts(self.ica)[picks][:, self.ica.exclude] @ self._taken
+
+    def to_audit(self) -> list[Audited]:
+        """Return the recording before and after cleaning, for :func:`mne_otica.audit`.
+
+        Returns
+        -------
+        recordings : list
+            One entry.
+        """
+        if self.raw is None:
+            raise ValueError("Only epochs were cleaned; clean them with their recording to audit.")
+        before, names = self.raw.copy(), self.ica.ch_names
+        picks = [before.ch_names.index(name) for name in names]
+        before._data[picks] += maps_in_volts(self.ica)[:, self.ica.exclude] @ self.removed
+        samples = {
+            kind: one.events[:, 0] - before.first_samp
+            for kind, one in self.kinds.items()
+            if len(one.events)
+        }
+        return [Audited(self.name, before, self.raw, samples, names)]
 
     # The modules of figures and reports import this class, so the methods that draw import them
     # when called, as MNE's do.
@@ -301,6 +323,16 @@ class Cleaned:
             told.append(f"{self.stability.stable.sum()} components are stable")
             rows.append(("Trust", "; ".join(told) + ". Stable does not mean brain."))
         return rows
+
+    def methods(self) -> str:
+        """Return a paragraph for the methods section, with the figures of this result.
+
+        Returns
+        -------
+        text : str
+            The paragraph. ``mne_otica methods`` writes that of a study, and the references.
+        """
+        return methods_text([plain(self.to_dict())])
 
     @property
     def name(self) -> str:

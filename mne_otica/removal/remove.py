@@ -302,7 +302,9 @@ def without(raw: BaseRaw, ica: ICA, courses: NDArray[np.float64]) -> BaseRaw:
 
     A recording that is not loaded is not loaded here, either.
     """
-    if not raw.preload and courses.any():
+    if not courses.any():
+        return raw.copy()
+    if not raw.preload:
         maps = np.zeros((len(raw.ch_names), len(ica.exclude)))
         picks = [raw.ch_names.index(name) for name in ica.ch_names]
         maps[picks] = maps_in_volts(ica)[:, ica.exclude]

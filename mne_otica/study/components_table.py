@@ -16,7 +16,7 @@ from mne_otica.artifacts import ArtifactScores, component_rows, kinds
 _AUTOMATIC = re.compile(r"(Auto-detected|Kept,) [a-z ]+ \(mne-otica\)|n/a")
 # Reasons of a status that a person changed; the second group is the reason before.
 _BY_HAND = re.compile("(Removed|Kept) by hand(?:; before: (.*))?")
-DECIDED = ("who", "when", "note")  # columns added by decisions
+DECIDED = ("who", "when", "note", "kind")  # columns added by decisions
 _BOM = "\ufeff"  # byte order mark, which spreadsheets write at the start of a file
 
 
@@ -142,7 +142,12 @@ def edited_text(text: str, changes: Mapping[int, Mapping[str, str]]) -> str:
 
 
 def decision(
-    row: Mapping[str, str], who: str, when: str, status: str | None = None, note: str | None = None
+    row: Mapping[str, str],
+    who: str,
+    when: str,
+    status: str | None = None,
+    note: str | None = None,
+    kind: str | None = None,
 ) -> dict[str, str]:
     """Return the cells that change with a decision about a component, or a note."""
     changes = {"status": row["status"], "who": who, "when": when, "note": row.get("note", "n/a")}
@@ -151,6 +156,8 @@ def decision(
         changes |= {"status": status, "status_description": why}
     if note is not None:
         changes["note"] = note or "n/a"
+    if kind is not None:
+        changes["kind"] = kind or "n/a"
     return changes
 
 

@@ -20,9 +20,10 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+from mne_otica.artifacts import kinds
 from mne_otica.study import storage as files
+from mne_otica.study.access import read_study
 from mne_otica.study.components_table import (
-    bad_components,
     cells,
     decision,
     edited_text,
@@ -31,7 +32,7 @@ from mne_otica.study.components_table import (
     table_source,
 )
 from mne_otica.study.inputs import Name, Recording, Unit, bids_recording, group
-from mne_otica.study.rows import STATUSES, Row, kept_rows
+from mne_otica.study.rows import Row, badness, kept_rows
 from mne_otica.study.server import Refusal
 from mne_otica.study.stages import UnitStages
 from mne_otica.study.state import Options
@@ -43,7 +44,6 @@ _MOST_OPEN = 2  # recordings that are kept in memory
 _LONGEST_NOTE = 2000
 # One at a time, as MNE's log level is global. Decisions do not wait for it.
 _COMPUTING = threading.Lock()
-_GOES_FIRST = STATUSES[:2]  # failed and unsure, sorted before the harm
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Review:
 
     def _summary(self, item: Item, row: Row, marks: dict[str, dict[str, str]]) -> dict[str, Any]:
         mark = marks.get(item.label, dict.fromkeys(_MARK_COLUMNS, ""))
-        shown = ("status", "message", "benefit", "harm", "stability", "removed", "warnings")
+        shown = ("status", "message", "kinds", "harm", "stability", "removed", "warnings")
         return {name: row[name] for name in shown} | {
             "label": item.label,
             "later": mark["later"] == "yes",
@@ -110,9 +110,13 @@ class Review:
     def _is_changed(self, item: Item) -> bool:
         """Return whether a run would clean a recording again because of a new decision."""
         work = self._work(item)
-        applied = work.sidecar("apply", item.recording).get("Results", {}).get("components")
+        applied = work.sidecar("apply", item.recording).get("Results")
         try:
-            return applied is not None and applied != work.excluded()
+            named = [list(one) for one in work.kinds_by_hand().items()]
+            return applied is not None and applied != {
+                "components": work.excluded(),
+                "kinds": named,
+            }
         except (OSError, ValueError, KeyError):
             return False
 
@@ -125,6 +129,7 @@ class Review:
             "has_signals": item.recording.path.exists(),
             "has_report": work.report(item.recording).is_file(),
             "changed": self._is_changed(item),
+            "kinds": list(kinds()),
             "shared": [one.name.label for one in item.unit.recordings if one != item.recording],
             "components": [],
             "problem": None,
@@ -160,7 +165,7 @@ class Review:
             return opened.component(component)
 
     def effect(
-        self, index: int, channel: int | None, start: float | None, component: int
+        self, index: int, component: int, channel: int | None = None, start: float | None = None
     ) -> dict[str, Any]:
         """Return the effect of the current decisions on a recording."""
         item = self._item(index)
@@ -168,8 +173,7 @@ class Review:
             _check_number(component, opened.ica.n_components_, "component")
             if channel is not None:
                 _check_number(channel, len(opened.filtered.ch_names), "channel")
-            rows = read_table(self._work(item).table, opened.ica.n_components_)
-            return opened.effect(bad_components(rows), channel, start, component)
+            return opened.effect(self._work(item).excluded(), channel, start, component)
 
     def report(self, index: int) -> bytes:
         """Return the report of a recording."""
@@ -202,12 +206,18 @@ class Review:
     # What people decide
 
     def decide(
-        self, index: int, component: int, version: str, status: str | None, note: str | None
+        self,
+        index: int,
+        component: int,
+        version: str,
+        status: str | None = None,
+        note: str | None = None,
+        kind: str | None = None,
     ) -> dict[str, Any]:
         """Write a decision or a note on a component to the table; return the table.
 
-        ``version`` is that of the table that the person saw. A status or a note of None is not
-        changed.
+        ``version`` is that of the table that the person saw. A status, note or kind of None is
+        not changed.
         """
         item = self._item(index)
         work = self._work(item)
@@ -224,7 +234,7 @@ class Review:
                 )
             _check_number(component, len(present["components"]), "component")
             row = present["components"][component]
-            changes = decision(row, self.who, _now(), status, note)
+            changes = decision(row, self.who, _now(), status, note, kind)
             _write(self.out, work.table, edited_text(text, {component: changes}))
             return self._components(work) | {"changed": self._is_changed(item)}
 
@@ -317,13 +327,8 @@ def _check_number(number: int, count: int, what: str) -> None:
 
 def _items(out: Path) -> list[Item]:
     """Return the recordings of a study, worst first."""
-    description = files.read_json(out / "dataset_description.json")
+    read_study(out)  # raises if there is none
     rows = kept_rows(out)
-    if "mne-otica" not in str(description.get("GeneratedBy")) or not rows:
-        raise ValueError(
-            f"{out} holds no study that this version of mne_otica has run; give the folder that "
-            "it wrote to, or run the study again."
-        )
     root = _bids_root(out)
     recordings = [_recording(path, label, root) for label, (path, _) in rows.items()]
     sharing = {one: unit for unit in group(recordings, True) for one in unit.recordings}
@@ -331,7 +336,7 @@ def _items(out: Path) -> list[Item]:
         Item(row, recording, _unit(out, recording, sharing[recording]))
         for recording, (_, row) in zip(recordings, rows.values(), strict=True)
     ]
-    return sorted(items, key=_badness)
+    return sorted(items, key=lambda item: badness(item.row))
 
 
 def _bids_root(out: Path) -> Path | None:
@@ -368,14 +373,3 @@ def _unit(out: Path, recording: Recording, sharing: Unit) -> Unit:
         if stages(sharing).sidecar("apply", one).get("SHA256") in (None, together)
     )
     return Unit(sharing.name, members)
-
-
-def _badness(item: Item) -> tuple[int, float, bool, float, str]:
-    """Return the sort key: failed, unsure, largest harm, then lowest stability."""
-    row = item.row
-    first = len(_GOES_FIRST)
-    if row["status"] in _GOES_FIRST:
-        first = _GOES_FIRST.index(row["status"])
-    harm = round(row["harm"] or 0.0, 3)  # as it is shown; trust tells apart what harm does not
-    trust = 1.0 if row["stability"] is None else row["stability"]
-    return first, -harm, row["converged"] is not False, trust, item.label

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,99 +18,77 @@ from mne_otica.study.state import STAGES, UnitState
 
 Row = dict[str, Any]
 STATUSES = ("failed", "poor", "unsure", "none", "cleaned")  # worst first
+_ENTITIES = {"participant_id": "sub", "session_id": "ses", "task": "task", "run": "run"}
+_WORDS = (*_ENTITIES, "removed", "refits", "warnings", "file", "ica", "report")
+_NUMBERS = tuple("duration rank components stability events benefit harm seconds converged".split())
 COLUMNS = (
-    "recording",
-    "status",
-    "message",
-    "duration",
-    "rank",
-    "components",
-    "removed",
-    "stability",
-    "refits",
-    "events",
-    "benefit",
-    "harm",
-    "seconds",
-    "converged",
-    "warnings",
-    "report",
+    *("recording", *_ENTITIES, "status", "message", "duration", "rank", "components", "removed"),
+    *("stability", "refits", "events", "benefit", "harm", "seconds", "converged", "warnings"),
+    *("file", "ica", "report"),
 )
-_NUMBERS = "duration rank components stability events benefit harm seconds converged".split()
-_WORDS = "removed refits warnings report".split()
-
-
-def kind_columns(kind: str) -> dict[str, str]:
-    """Return the names of the columns of one kind: found, removed, benefit and harm."""
-    stem = kind.replace(" ", "_")
-    return {what: f"{stem}_{what}" for what in ("found", "removed", "benefit", "harm")}
-
-
-COLUMNS += tuple(name for kind in kinds() for name in kind_columns(kind).values())
-_NUMBERS += [kind_columns(kind)[what] for kind in kinds() for what in ("benefit", "harm")]
-_WORDS += [kind_columns(kind)[what] for kind in kinds() for what in ("found", "removed")]
+KIND_COLUMNS = ("kind", "found", "removed", "not_removed", "events", "benefit", "harm")
 
 
 def row_of(work: UnitState, recording: Recording) -> Row:
     """Return the row of a recording from the sidecars of its stages."""
-    fit, find = (work.sidecar(stage).get("Results", {}) for stage in STAGES[:2])
-    last = work.sidecar("evaluate", recording).get("Results", {})
-    if last and work.sidecar("evaluate", recording)["Upstream"] != work.sidecar(
-        "apply", recording
-    ).get("Key"):
+    sidecars = {one: work.sidecar(one, recording if one in STAGES[2:] else None) for one in STAGES}
+    fit, find, _, last = (one.get("Results", {}) for one in sidecars.values())
+    if sidecars["evaluate"].get("Upstream") != sidecars["apply"].get("Key"):
         last = {}  # of an earlier state
-    report = work.report(recording).relative_to(work.out)
-    told = [
-        warning
-        for stage in STAGES
-        for warning in work.sidecar(stage, recording if stage in STAGES[2:] else None).get(
-            "Warnings", []
-        )
-    ]
+    told = [warning for one in sidecars.values() for warning in one.get("Warnings", [])]
     seconds = work.notes.content["seconds"]
     shared = sum(seconds.get(stage, 0) for stage in STAGES[:2]) / len(work.unit.recordings)
     own = sum(seconds.get(f"{stage} {recording.name.label}", 0) for stage in STAGES[2:])
     removed = last.get("components", find.get("components", []))
-    return {
-        "recording": recording.name.label,
+    by_kind = [_kind_row(kind, find, last, recording) for kind in kinds()] if find else []
+    report, cleaned = work.report(recording), work.path("apply", ".fif", recording)
+    return empty_row(recording) | {
         "status": last.get("status") or find.get("status") or "none",
         "message": last.get("verdict") or find.get("verdict") or "fitted",
         "duration": last.get("seconds", fit.get("seconds")),
         "rank": fit.get("rank"),
         "components": fit.get("n_components"),
-        "removed": " ".join(component_names(removed) or ["none"]),
+        "removed": _names(removed),
         **_trusted(find.get("stability"), removed),
-        "events": _n_events(find, last, recording),
-        **overall([_measured(one) for one in last.get("kinds", {}).values()]),
+        "events": sum(one["events"] or 0 for one in by_kind) if by_kind else None,
+        **overall(by_kind),
         "seconds": round(shared + own, 2),
         "converged": fit.get("converged"),
         "warnings": " | ".join(dict.fromkeys(told)) or None,
-        "report": report.as_posix() if last else None,
-        **_by_kind(find, last),
+        "file": cleaned.relative_to(work.out).as_posix() if sidecars["apply"] else None,
+        "ica": work.path("find", ".fif").relative_to(work.out).as_posix() if find else None,
+        "report": report.relative_to(work.out).as_posix() if last else None,
+        "kinds": by_kind,
     }
 
 
-def _by_kind(find: dict[str, Any], last: dict[str, Any]) -> Row:
-    """Return the answer for each kind and, for kinds to be removed, what was removed."""
-    row: Row = {}
-    rows = find.get("artifacts", {}).get("rows", [])
-    for kind in kinds():
-        answers = {one["answer"] for one in rows if one["kind"] == kind}
-        asked = last.get("kinds", {}).get(kind) or find.get("kinds", {}).get(kind) or {}
-        found = next((one for one in ("yes", "unsure", "no") if one in answers), None)
-        values = {
-            "found": asked.get("answer", found),
-            "removed": " ".join(component_names(asked["components"])) or "none" if asked else None,
-            **dict(zip(("benefit", "harm"), _measured(asked), strict=True)),
-        }
-        row |= {name: values[what] for what, name in kind_columns(kind).items()}
-    return row
+def _kind_row(kind: str, find: Row, last: Row, recording: Recording) -> Row:
+    """Return the answer for a kind and, if it was to be removed, what was removed."""
+    answers = {row["answer"] for row in find["artifacts"]["rows"] if row["kind"] == kind}
+    found = next((one for one in ("yes", "unsure") if one in answers), "no")
+    asked = last.get("kinds", {}).get(kind) or find["kinds"].get(kind)
+    row = dict.fromkeys(KIND_COLUMNS) | {"kind": kind, "found": found}
+    if asked is None:
+        return row
+    samples = last["samples"][kind] if last else find["samples"][kind][recording.name.label]
+    return row | {
+        "found": asked["answer"],
+        "removed": _names(asked["components"]),
+        "not_removed": _names(asked["not_removed"]),
+        "events": len(samples),
+        "benefit": asked.get("gone"),
+        "harm": (asked.get("harm") or {}).get("taken_out"),
+    }
+
+
+def _names(components: Sequence[int]) -> str:
+    return " ".join(component_names(components)) or "none"
 
 
 def _trusted(stability: dict[str, Any] | None, removed: list[int]) -> Row:
     """Return the lowest index of the removed components, and the fewest refits that matched."""
     if not stability or not removed:
-        return {"stability": None, "refits": None}
+        return {}
     fewest = min(stability["n_returns"][component] for component in removed)
     return {
         "stability": min(stability["index"][component] for component in removed),
@@ -117,37 +96,45 @@ def _trusted(stability: dict[str, Any] | None, removed: list[int]) -> Row:
     }
 
 
-def _measured(kind: Row) -> tuple[float | None, float | None]:
-    """Return benefit and harm in the results for a kind."""
-    return kind.get("gone"), (kind.get("harm") or {}).get("taken_out")
-
-
-def _n_events(find: Row, last: Row, recording: Recording) -> int | None:
-    """Return the number of events of the kinds to be removed."""
-    if last:
-        return sum(len(one["samples"]) for one in last["kinds"].values())
-    return sum(len(one[recording.name.label]) for one in find["samples"].values()) if find else None
-
-
-def overall(measured: Sequence[tuple[float | None, float | None]]) -> Row:
+def overall(by_kind: Sequence[Row]) -> Row:
     """Return the lowest benefit and the highest harm of the kinds that were removed."""
-    benefits = [benefit for benefit, _ in measured if benefit is not None]
-    harms = [harm for _, harm in measured if harm is not None]
+    benefits = [one["benefit"] for one in by_kind if one["benefit"] is not None]
+    harms = [one["harm"] for one in by_kind if one["harm"] is not None]
     return {"benefit": min(benefits, default=None), "harm": max(harms, default=None)}
+
+
+def empty_row(recording: Recording) -> Row:
+    """Return the row of a recording without results, with what its name says."""
+    name = recording.name.label
+    row = dict.fromkeys(COLUMNS) | {"recording": name, "kinds": []}
+    for column, key in _ENTITIES.items():
+        if value := re.search(rf"(?:^|_){key}-([^_]+)", name):
+            row[column] = f"{key}-{value[1]}" if column.endswith("_id") else value[1]
+    return row
 
 
 def failed_row(recording: Recording, error: Exception) -> Row:
     """Return the row of a recording that failed."""
     logger.debug("".join(traceback.format_exception(error)))
-    empty = dict.fromkeys(COLUMNS)
-    name = recording.name.label
-    return empty | {"recording": name, "status": "failed", "message": sentence_of(error)}
+    return empty_row(recording) | {"status": "failed", "message": sentence_of(error)}
 
 
 def sentence_of(error: Exception) -> str:
     """Return the message of an error on one line."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: {text}"
+
+
+def badness(row: Row) -> tuple[Any, ...]:
+    """Return the key of the order in which to look at recordings.
+
+    By status, worst first; then fits that did not converge; then the difference of benefit and
+    harm; then the stability of the components removed.
+    """
+    gain = (row["benefit"] or 0.0) - (row["harm"] or 0.0)
+    trust = 1.0 if row["stability"] is None else row["stability"]
+    status = STATUSES.index(row["status"])
+    return status, row["converged"] is not False, round(gain, 3), trust, row["recording"]
 
 
 def keep_row(out: Path, recording: Recording, row: Row) -> None:
@@ -185,9 +172,23 @@ def _is_row(row: Any) -> bool:
     """Return whether this is a valid row: the file may have been changed."""
     return (
         isinstance(row, dict)
-        and set(row) == set(COLUMNS)
+        and set(row) == {*COLUMNS, "kinds"}
         and row["status"] in STATUSES
         and all(isinstance(row[name], str) for name in ("recording", "message"))
         and all(isinstance(row[name], str | None) for name in _WORDS)
         and all(isinstance(row[name], int | float | None) for name in _NUMBERS)
+        and isinstance(row["kinds"], list)
+        and all(_is_kind_row(one) for one in row["kinds"])
+    )
+
+
+def _is_kind_row(row: Any) -> bool:
+    numbers = KIND_COLUMNS[-3:]
+    return (
+        isinstance(row, dict)
+        and set(row) == set(KIND_COLUMNS)
+        and row["kind"] in kinds()
+        and row["found"] in ("yes", "unsure", "no")
+        and all(isinstance(row[name], str | None) for name in ("removed", "not_removed"))
+        and all(isinstance(row[name], int | float | None) for name in numbers)
     )

@@ -25,6 +25,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 from mne.utils import logger
 
+from mne_otica.artifacts import kinds
+from mne_otica.study.summary import style
+
 if TYPE_CHECKING:
     from mne_otica.study.review import Review
 
@@ -38,8 +41,15 @@ _SECONDS = re.compile(r"\d{1,8}(\.\d{1,20})?", re.ASCII)  # as JavaScript writes
 _HTML, _SCRIPT = "text/html; charset=utf-8", "text/javascript; charset=utf-8"
 _PAGES = {
     "": ("index.html", _HTML),
-    "review.css": ("review.css", "text/css; charset=utf-8"),
     **{name: (name, _SCRIPT) for name in ("review.js", "draw.js", "page.js")},
+}
+# The parameters of each question, those that are needed and the others
+_ASKED = {
+    "api/study": ((), ()),
+    "report": (("recording",), ()),
+    "api/recording": (("recording",), ()),
+    "api/component": (("recording", "component"), ()),
+    "api/effect": (("recording", "component"), ("channel", "start")),
 }
 _JSON = "application/json; charset=utf-8"
 _HEADERS = {
@@ -86,13 +96,12 @@ class ReviewServer(ThreadingHTTPServer):
         # When to close each connection; infinity while its request is answered.
         self.deadlines: dict[socket.socket, float] = {}
         self.token = secrets.token_urlsafe()
+        folder = package_files("mne_otica.study").joinpath("review_page")
         self.pages = {
-            name: (
-                package_files("mne_otica.study").joinpath("review_page", file).read_bytes(),
-                kind,
-            )
+            name: (folder.joinpath(file).read_bytes(), kind)
             for name, (file, kind) in _PAGES.items()
         }
+        self.pages["review.css"] = style("review.css").encode(), "text/css; charset=utf-8"
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer a connection in a new thread, or close it if there are too many."""
@@ -210,27 +219,23 @@ class _Handler(BaseHTTPRequestHandler):
     def _get(self, path: str, query: str) -> tuple[bytes, str, dict[str, str]]:
         if path in self.server.pages:
             return *self.server.pages[path], {}
-        review, asked = self.server.review, _parameters(query)
+        asked, review = _parameters(query), self.server.review
+        answers = {
+            "api/study": review.study,
+            "report": review.report,
+            "api/recording": review.recording,
+            "api/component": review.component,
+            "api/effect": review.effect,
+        }
+        if path not in answers:
+            raise Refusal(HTTPStatus.NOT_FOUND, "There is no such page.")
+        needed, optional = _ASKED[path]
+        values = [_number(asked, name) for name in needed]
+        values += [_number(asked, name) if name in asked else None for name in optional]
+        found = answers[path](*values)
         if path == "report":
-            page = review.report(_number(asked, "recording"))
-            policy = {"Content-Security-Policy": _REPORT_POLICY}
-            return page, _HTML, policy
-        if path == "api/study":
-            return _json(review.study())
-        if path == "api/recording":
-            return _json(review.recording(_number(asked, "recording")))
-        if path == "api/component":
-            return _json(review.component(_number(asked, "recording"), _number(asked, "component")))
-        if path == "api/effect":
-            return _json(
-                review.effect(
-                    _number(asked, "recording"),
-                    _number(asked, "channel") if "channel" in asked else None,
-                    _seconds(asked, "start") if "start" in asked else None,
-                    _number(asked, "component"),
-                )
-            )
-        raise Refusal(HTTPStatus.NOT_FOUND, "There is no such page.")
+            return found, _HTML, {"Content-Security-Policy": _REPORT_POLICY}
+        return _json(found)
 
     # Decisions
 
@@ -245,11 +250,13 @@ class _Handler(BaseHTTPRequestHandler):
         if path == "api/mark":
             later, note = _field(body, "later", bool), _field(body, "note", str)
             return _json(review.mark(index, version, later, note))
-        status, note = (_field(body, name, str | None) for name in ("status", "note"))
-        if status not in ("good", "bad", None) or (status is None and note is None):
+        status, note, kind = (_field(body, one, str | None) for one in ("status", "note", "kind"))
+        if status not in ("good", "bad", None) or {status, note, kind} == {None}:
             raise Refusal(HTTPStatus.BAD_REQUEST, f"Status {status!r} is neither good nor bad.")
+        if kind not in (*kinds(), "", None):
+            raise Refusal(HTTPStatus.BAD_REQUEST, f"{kind!r} is no kind of artifact.")
         component = _field(body, "component", int)
-        return _json(review.decide(index, component, version, status, note))
+        return _json(review.decide(index, component, version, status, note, kind))
 
     def _body(self) -> dict[str, Any]:
         """Return the JSON object that was sent; reject it if it is invalid or too large."""
@@ -315,16 +322,12 @@ def _parameters(query: str) -> dict[str, str]:
     return found
 
 
-def _number(asked: dict[str, str], name: str) -> int:
-    if not _NUMBER.fullmatch(asked.get(name, "")):
+def _number(asked: dict[str, str], name: str) -> int | float:
+    """Return an index, or the start of a window in seconds."""
+    kind, pattern = (float, _SECONDS) if name == "start" else (int, _NUMBER)
+    if not pattern.fullmatch(asked.get(name, "")):
         raise Refusal(HTTPStatus.BAD_REQUEST, f"{name} must be a number.")
-    return int(asked[name])
-
-
-def _seconds(asked: dict[str, str], name: str) -> float:
-    if not _SECONDS.fullmatch(asked.get(name, "")):
-        raise Refusal(HTTPStatus.BAD_REQUEST, f"{name} must be a time in seconds.")
-    return float(asked[name])
+    return kind(asked[name])
 
 
 def _field(body: dict[str, Any], name: str, kind: Any) -> Any:

@@ -8,7 +8,9 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +20,22 @@ from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica.cleaning import clean as cleaning
-from mne_otica.cleaning.by_hand import conclude_choice, found_again, found_content
+from mne_otica.cleaning.by_hand import (
+    BY_HAND,
+    add_choice,
+    conclude_choice,
+    found_again,
+    found_content,
+)
 from mne_otica.cleaning.decide import Found, find
 from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.evaluation.measures import plain
+from mne_otica.evaluation.methods import mark_cleaned
+from mne_otica.evaluation.text import component_names
 from mne_otica.removal.remove import Taken, take_out, to_take
 from mne_otica.signals.conditions import conditions_of
 from mne_otica.signals.reading import LowRateRaw, filtered_copy
+from mne_otica.solver._linalg import one_blas_thread
 from mne_otica.study import storage as files
 from mne_otica.study.components_table import (
     decisions,
@@ -77,11 +88,11 @@ class UnitStages(UnitState):
                 "SHA256": self.source_hashes(),
                 "Outputs": outputs,
                 "Parameters": self.parameters(stage, recording),
-                "Versions": cleaning.versions(),
+                "Versions": self._versions(),
                 "Upstream": self.upstream(stage, recording),
                 "Key": key,
-                "Warnings": self._reader_warnings(recording)
-                + list(dict.fromkeys(str(warning.message) for warning in caught)),
+                "Warnings": list(dict.fromkeys(str(warning.message) for warning in caught)),
+                "ReaderWarnings": self._reader_warnings(recording),
                 "Results": files.rounded(plain(results)),
             }
             files.write_json(scratch / sidecar.name, files.sealed(content))
@@ -89,6 +100,12 @@ class UnitStages(UnitState):
             self.notes.moved(path, sidecar.parent / path.name)
         label = stage if recording is None else f"{stage} {recording.name.label}"
         self.notes.content["seconds"][label] = round(time.perf_counter() - started, 2)
+
+    def _versions(self) -> dict[str, str]:
+        found = cleaning.versions()
+        if self.unit.recordings[0].bids_root is not None:
+            found["mne_bids"] = version("mne_bids")
+        return found
 
     # The recordings
 
@@ -144,6 +161,11 @@ class UnitStages(UnitState):
         )
         trials = conditions_of(data, fit["events"])
         ica, evoked_free = fit_evoked_free(fit_ica, data, data, trials, reject=reject)
+        if ica.n_components_ < 2:  # of which MNE cannot read the file
+            raise ValueError(
+                f"The EEG has rank {ica.rank_}, so there is nothing to separate; more channels are "
+                "needed."
+            )
         ica.save(scratch / self.path("fit", ".fif").name)
         return {
             "n_components": ica.n_components_,
@@ -252,10 +274,11 @@ class UnitStages(UnitState):
 
     def _apply(self, scratch: Path, recording: Recording) -> dict[str, Any]:
         ica = self._ica()
-        cleaned, _ = self._clean(recording, ica)
+        cleaned, taken = self._clean(recording, ica)
+        mark_cleaned(cleaned.info, taken)
         path = scratch / self.path("apply", ".fif", recording).name
         cleaned.save(path, split_naming="bids")
-        return {"components": sorted(ica.exclude)}
+        return {"components": sorted(ica.exclude), "kinds": list(self.kinds_by_hand().items())}
 
     def _clean(self, recording: Recording, ica: ICA) -> tuple[BaseRaw, Taken]:
         """Return the cleaned recording, and what was removed."""
@@ -274,8 +297,8 @@ class UnitStages(UnitState):
         result.report(title=recording.name.label).save(report, open_browser=False)
         _take_out_date(report)
         facts = result.to_dict()
-        del facts["versions"]
-        return facts | {"seconds": facts.pop("settings")["seconds"], "report": report.name}
+        facts["versions"] = self._versions()
+        return facts | {"seconds": facts["settings"]["seconds"], "report": report.name}
 
     def preview(self, recording: Recording, exclude: Sequence[int]) -> cleaning.Cleaned:
         """Return the result for a recording without these components; nothing is written."""
@@ -310,17 +333,34 @@ class UnitStages(UnitState):
         filtered = self._copy_to_fit(recording)
         cleaned, taken = self._clean(recording, ica)
         settings |= {"n_components_used": fitted["n_components"]}
-        settings |= {name: fitted[name] for name in ("converged", "seconds_fitted")}
+        settings |= {name: fitted[name] for name in ("converged", "rank", "seconds_fitted")}
         settings |= {"seconds": cleaned.n_times / cleaned.info["sfreq"]}
         found = self._found(recording, ica)
-        return conclude_choice(cleaned, filtered, ica, found, taken, settings, brief=brief)
+        result = conclude_choice(cleaned, filtered, ica, found, taken, settings, brief=brief)
+        named = self.kinds_by_hand()
+        idle = [k for k, kind in named.items() if k not in result.kinds[kind].components]
+        told = [result.verdict]
+        if named and BY_HAND not in result.verdict:
+            told.append(BY_HAND)
+        if idle:
+            told.append(f"Nothing of the kind named in {', '.join(component_names(idle))}")
+        return replace(result, verdict=". ".join(told))
 
     def _found(self, recording: Recording, ica: ICA) -> Found:
         """Return what was found, with the events in one recording."""
         content = self.sidecar("find")["Results"]
         samples = {kind: one[recording.name.label] for kind, one in content["samples"].items()}
         reject = self.parameters("fit")["reject_by_annotation"]
-        return found_again(content, samples, self._raw(recording), ica, reject)
+        raw = self._raw(recording)
+        found = found_again(content, samples, raw, ica, reject)
+        named = {k: kind for k, kind in self.kinds_by_hand().items() if k in ica.exclude}
+        for kind, one in found.decisions.items():
+            kept = [k for k in one.components if named.get(k, kind) == kind]
+            found.decisions[kind] = replace(one, components=kept)
+        for kind in dict.fromkeys(named.values()):
+            chosen = [k for k in named if named[k] == kind]
+            add_choice(found.decisions, kind, chosen, raw, ica, reject)
+        return found
 
 
 def process(unit: Unit, out: Path, options: Options) -> list[Row]:
@@ -329,7 +369,8 @@ def process(unit: Unit, out: Path, options: Options) -> list[Row]:
     Raises only if the output folder cannot be written to, as all other units would fail, too.
     Another run on the same unit waits, and then finds it done.
     """
-    with files.explained(out), files.locked(out, unit.name.label):
+    # With one thread of BLAS, the last digits do not depend on the number of workers.
+    with files.explained(out), files.locked(out, unit.name.label), one_blas_thread():
         work = UnitStages(unit, out, options)
         try:
             for stage in options.stages:

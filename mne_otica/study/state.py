@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from mne_otica import __version__
+from mne_otica.artifacts import kinds
 from mne_otica.study import storage as files
-from mne_otica.study.components_table import bad_components, read_table
+from mne_otica.study.components_table import bad_components, cells, read_table, table_source
 from mne_otica.study.inputs import Recording, Unit, sources
 
 STAGES = ("fit", "find", "apply", "evaluate")
@@ -105,7 +106,7 @@ class UnitState:
         if stage == "find":
             return self.key("fit")
         if stage == "apply":
-            return files.digest([self.key("find"), self.excluded()])
+            return files.digest([self.key("find"), self.excluded(), *self.kinds_by_hand().items()])
         return self.key("apply", recording)
 
     def key(self, stage: str, recording: Recording | None = None) -> str:
@@ -146,6 +147,12 @@ class UnitState:
         """Return the components to remove, according to the table."""
         n_components = self.sidecar("fit")["Results"]["n_components"]
         return bad_components(read_table(self.table, n_components))
+
+    def kinds_by_hand(self) -> dict[int, str]:
+        """Return the kinds of components to remove that a person named in the table."""
+        rows = cells(table_source(self.table))
+        named = {one: row.get("kind") for one, row in rows.items() if row["status"] == "bad"}
+        return {one: kind for one, kind in named.items() if kind in kinds()}
 
 
 def _source_name(path: Path, recording: Recording) -> str:

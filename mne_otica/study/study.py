@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mne.utils import logger, verbose
 
@@ -19,58 +17,18 @@ from mne_otica.ica import ICA
 from mne_otica.removal.remove import REMOVALS
 from mne_otica.signals.reading import check_band
 from mne_otica.study import storage as files
+from mne_otica.study.access import Study, counted
 from mne_otica.study.inputs import Recording, Unit, find_bids, find_files, group
-from mne_otica.study.rows import Row, kept_rows, other_rows
+from mne_otica.study.rows import Row, badness, kept_rows, other_rows
 from mne_otica.study.stages import finished, planned, process
 from mne_otica.study.state import STAGES, Options
-from mne_otica.study.summary import worst_first, write_summary
-from mne_otica.study.workers import Progress, run_units
+from mne_otica.study.summary import write_summary
+from mne_otica.study.workers import run_units
 from mne_otica.utils.checks import _check_option, _validate_flag, _validate_number, _validate_type
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["Study", "clean_study"]
+__all__ = ["clean_study"]
 
 Filter = str | Sequence[str] | None
-
-
-@dataclass(frozen=True, repr=False)
-class Study:
-    """The result of cleaning a study.
-
-    Attributes
-    ----------
-    rows : list of dict
-        One row per recording of this run, worst first.
-    out : pathlib.Path
-        The output folder.
-    """
-
-    rows: list[dict[str, Any]]
-    out: Path
-
-    @property
-    def failed(self) -> list[str]:
-        """The recordings that failed."""
-        return [row["recording"] for row in self.rows if row["status"] == "failed"]
-
-    def summary(self) -> pd.DataFrame | list[dict[str, Any]]:
-        """Return the rows as a table.
-
-        Returns
-        -------
-        table : instance of pandas.DataFrame | list of dict
-            One row per recording, worst first. A list if pandas is not installed.
-        """
-        try:
-            import pandas as pd
-        except ImportError:
-            return self.rows
-        return pd.DataFrame(self.rows)
-
-    def __repr__(self) -> str:
-        return f"<Study | {len(self.rows)} recordings: {_counted(self.rows)}>"
 
 
 @verbose
@@ -177,16 +135,12 @@ def clean_study(
     ``components.tsv``. Edit it and run ``apply`` and ``evaluate`` again, or all stages.
     """
     _check_option("on_error", on_error, ("continue", "abort"))
-    _validate_type(random_state, ("int-like", None), "random_state", "an int or None")
     for stage in stages:
         _check_option("stages", stage, STAGES)
     _validate_type(n_jobs, "int-like", "n_jobs")
-    for name, flag in (
-        ("concatenate_runs", concatenate_runs),
-        ("overwrite", overwrite),
-        ("dry_run", dry_run),
-    ):
-        _validate_flag(flag, name)
+    _validate_flag(concatenate_runs, "concatenate_runs")
+    _validate_flag(overwrite, "overwrite")
+    _validate_flag(dry_run, "dry_run")
     parameters = dict(
         artifacts=list(check_artifacts(artifacts)),
         removal=removal,
@@ -199,7 +153,7 @@ def clean_study(
         reject_by_annotation=reject_by_annotation,
         stability=stability,
     )
-    _check_parameters(**{name: one for name, one in parameters.items() if name != "artifacts"})
+    _check_parameters(parameters)
     options = Options(parameters, tuple(one for one in STAGES if one in stages), overwrite)
     entities = dict(
         subject=_listed(subject), session=_listed(session), task=_listed(task), run=_listed(run)
@@ -225,33 +179,26 @@ def clean_study(
     finally:
         files.discard_leftovers(out)  # of workers that were stopped
         page = write_summary(out, [*rows, *other_rows(out, recordings)])
-    _conclude(rows, page)
-    return Study(worst_first(rows), out)
+    logger.info(f"{counted(rows)}. Summary: {page}")
+    logger.info("To remove other components, edit *_components.tsv and run again.")
+    return Study(sorted(rows, key=badness), out)
 
 
-def _check_parameters(
-    removal: str,
-    events: list[str] | None,
-    n_components: int | float | None,
-    l_freq: float | None,
-    h_freq: float | None,
-    random_state: int | None,
-    max_components: int,
-    reject_by_annotation: bool,
-    stability: bool,
-) -> None:
+def _check_parameters(parameters: Mapping[str, Any]) -> None:
     """Raise early for parameters with which every recording would fail."""
-    _check_option("removal", removal, REMOVALS)
-    for name in events or []:
+    _check_option("removal", parameters["removal"], REMOVALS)
+    for name in parameters["events"] or []:
         _validate_type(name, str, "events", "a trial type or a list of trial types")
-    ICA(n_components)
-    check_band(l_freq, h_freq)
-    if random_state is not None:
-        _validate_number(random_state, "random_state", at_least=0)
-    _validate_type(max_components, "int-like", "max_components")
-    _validate_number(max_components, "max_components", at_least=1)
-    _validate_flag(reject_by_annotation, "reject_by_annotation")
-    _validate_flag(stability, "stability")
+    ICA(parameters["n_components"])
+    check_band(parameters["l_freq"], parameters["h_freq"])
+    seed, most = parameters["random_state"], parameters["max_components"]
+    _validate_type(seed, ("int-like", None), "random_state", "an int or None")
+    if seed is not None:
+        _validate_number(seed, "random_state", at_least=0)
+    _validate_type(most, "int-like", "max_components")
+    _validate_number(most, "max_components", at_least=1)
+    for name in ("reject_by_annotation", "stability"):
+        _validate_flag(parameters[name], name)
 
 
 def _listed(values: Filter) -> Sequence[str] | None:
@@ -329,27 +276,15 @@ def _prepare(out: Path, bids_root: str | Path | None) -> None:
 def _work(
     units: list[Unit], out: Path, options: Options, n_jobs: int, dask: str | None, on_error: str
 ) -> list[Row]:
-    progress = Progress(sum(len(unit.recordings) for unit in units))
     done = []
-    try:
-        for rows in run_units(
-            units, partial(process, out=out, options=options), n_jobs=n_jobs, dask=dask
-        ):
-            done += rows
-            progress.add(rows)
-            failed = [row for row in rows if row["status"] == "failed"]
-            if failed and on_error == "abort":
-                raise RuntimeError(f"{failed[0]['recording']} failed: {failed[0]['message']}")
-    finally:
-        progress.close()
+    total = sum(len(unit.recordings) for unit in units)
+    work = partial(process, out=out, options=options)
+    for rows in run_units(units, work, n_jobs=n_jobs, dask=dask):
+        for row in rows:
+            done.append(row)
+            told = f"{row['recording']}: {row['status']}, {row['message']}"
+            logger.info(f"[{len(done)}/{total}] {told}")
+        failed = [row for row in rows if row["status"] == "failed"]
+        if failed and on_error == "abort":
+            raise RuntimeError(f"{failed[0]['recording']} failed: {failed[0]['message']}")
     return done
-
-
-def _counted(rows: Sequence[Row]) -> str:
-    counts = Counter(row["status"] for row in rows)
-    return ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-
-
-def _conclude(rows: Sequence[Row], page: Path) -> None:
-    logger.info(f"{_counted(rows)}. Summary: {page}")
-    logger.info("To remove other components, edit *_components.tsv and run again.")

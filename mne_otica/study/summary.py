@@ -1,4 +1,4 @@
-"""The summary of a study, worst first: a table for programs and a page for people.
+"""The summary of a study, worst first: two tables for programs and a page for people.
 
 The page is one self-contained HTML file, for desktop and phone.
 """
@@ -9,101 +9,56 @@ import csv
 import html
 import io
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib.resources import files as package_files
 from pathlib import Path
+from statistics import median
 from typing import Any
 from urllib.parse import quote
 
-import numpy as np
-
 from mne_otica.artifacts import kinds
+from mne_otica.evaluation.text import PLURALS
 from mne_otica.study import storage as files
-from mne_otica.study.rows import COLUMNS, STATUSES, Row, kind_columns
+from mne_otica.study.rows import COLUMNS, KIND_COLUMNS, STATUSES, Row, badness
 
 _MARKS = {"failed": "✕", "poor": "!", "unsure": "?", "none": "–", "cleaned": "✓"}
-_STYLE = """
-:root { color-scheme: light dark; --line: #d5d9de; --soft: #5b6570; --bar: #3b6ea5; --back: #fff;
-  --text: #1d2329; --card: #f6f7f9; --failed: #a4262c; --unsure: #8a5a00; --none: #4a5560;
-  --cleaned: #1e6b3a; }
-@media (prefers-color-scheme: dark) { :root { --line: #3a424b; --soft: #a3adb8; --bar: #7fb0e6;
-  --back: #14181c; --text: #e6e9ec; --card: #1d2329; --failed: #ff8f8f; --unsure: #f0c060;
-  --none: #b8c2cc; --cleaned: #7fd69d; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem; max-width: 90rem; background: var(--back);
-  color: var(--text); font: 14px/1.45 system-ui, sans-serif; }
-h1 { font-size: 1.5rem; margin: 0 0 .25rem; }
-p { margin: 0 0 1rem; color: var(--soft); }
-.counts, .charts { display: flex; flex-wrap: wrap; gap: .75rem; margin: 0 0 1.25rem; padding: 0;
-  list-style: none; }
-.counts li, figure { border: 1px solid var(--line); border-radius: 6px; background: var(--card); }
-.counts li { padding: .4rem .9rem; }
-.counts b { font-size: 1.25rem; margin-right: .35rem; }
-figure { margin: 0; padding: .75rem 1rem; flex: 1 1 18rem; max-width: 30rem; }
-figcaption { font-weight: 600; margin-bottom: .4rem; }
-svg { width: 100%; height: auto; display: block; }
-svg rect { fill: var(--bar); }
-svg text { fill: var(--soft); font: 11px system-ui, sans-serif; text-anchor: middle; }
-svg line { stroke: var(--line); }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { padding: .4rem .5rem; text-align: left; vertical-align: top;
-  border-bottom: 1px solid var(--line); }
-th { position: sticky; top: 0; background: var(--back); vertical-align: bottom; }
-td.number, th.number { text-align: right; }
-td.number { white-space: nowrap; }
-td.name, td.message { overflow-wrap: anywhere; }
-td.name { min-width: 8rem; }
-td.message { min-width: 16rem; }
-td.list { min-width: 6rem; }
-td.list span { white-space: nowrap; }
-details { color: var(--soft); font-size: 12px; }
-a { color: inherit; text-decoration-color: var(--bar); text-underline-offset: 2px; }
-.status { font-weight: 600; white-space: nowrap; }
-.failed { color: var(--failed); } .poor, .unsure { color: var(--unsure); }
-.none { color: var(--none); } .cleaned { color: var(--cleaned); }
-@media (max-width: 64rem) {
-  body { padding: 1rem; }
-  thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-  table, tbody, tr, td { display: block; }
-  tr { display: flex; flex-wrap: wrap; column-gap: 1rem; border: 1px solid var(--line);
-    border-radius: 6px; background: var(--card); margin-bottom: .75rem; padding: .5rem .75rem; }
-  td, td.number { border: 0; padding: .1rem 0; text-align: left; }
-  td.empty { display: none; }
-  td.name, td.message { flex-basis: 100%; min-width: 0; }
-  td.name { font-weight: 600; }
-  td.list { min-width: 0; }
-  td.number::before, td.list::before { content: attr(data-label) " "; color: var(--soft); }
+_PAGES = package_files("mne_otica.study").joinpath("review_page")
+# What a cell says of a kind that was not removed: was it to be, and was it found?
+_NOT_REMOVED = {
+    (True, "yes"): "found, no gain",
+    (False, "yes"): "found, kept",
+    (True, "unsure"): "unsure",
+    (False, "unsure"): "unsure, kept",
 }
-"""
-
-
-def worst_first(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows in the order in which a person should look at them."""
-    return sorted(rows, key=_badness)
-
-
-def _badness(row: Row) -> tuple[int, bool, float]:
-    benefit = 0.0 if row["benefit"] is None else row["benefit"]
-    harm = 0.0 if row["harm"] is None else row["harm"]
-    # Fits that did not converge and large harm come before small benefit.
-    return STATUSES.index(row["status"]), row["converged"] is not False, benefit - harm
 
 
 def write_summary(out: Path, rows: Sequence[Row]) -> Path:
-    """Write ``summary.tsv`` and ``summary.html``; return the latter."""
-    rows = worst_first(rows)
+    """Write ``summary.tsv``, ``summary_kinds.tsv`` and ``summary.html``; return the last."""
+    rows = sorted(rows, key=badness)
     path = out / "summary.html"
+    texts = {
+        "summary.tsv": table_text(rows, COLUMNS),
+        "summary_kinds.tsv": table_text(kind_rows(rows), ("recording", *KIND_COLUMNS)),
+        path.name: page(rows),
+    }
     with files.staged(out, out) as scratch:
-        (scratch / "summary.tsv").write_text(_table(rows), encoding="utf-8", newline="\n")
-        (scratch / path.name).write_text(page(rows), encoding="utf-8", newline="\n")
+        for name, text in texts.items():
+            (scratch / name).write_text(text, encoding="utf-8", newline="\n")
     return path
 
 
-def _table(rows: Sequence[Row]) -> str:
+def kind_rows(rows: Sequence[Row]) -> list[Row]:
+    """Return one row per recording and kind, with what is known of the recording."""
+    return [{"recording": row["recording"]} | one for row in rows for one in row["kinds"]]
+
+
+def table_text(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """Return rows as tab-separated text; columns without any value are left out."""
+    columns = [name for name in columns if not rows or any(row[name] is not None for row in rows)]
     file = io.StringIO(newline="")
     writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for row in rows:
-        writer.writerow([_plain_cell(row[name]) for name in COLUMNS])
+    writer.writerow(columns)
+    writer.writerows([_plain_cell(row[name]) for name in columns] for row in rows)
     return file.getvalue()
 
 
@@ -115,6 +70,12 @@ def _plain_cell(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split()) or "n/a"
 
 
+def style(name: str) -> str:
+    """Return a style sheet, preceded by the colours of all pages."""
+    sheets = (_PAGES.joinpath(file).read_text(encoding="utf-8") for file in ("colours.css", name))
+    return "".join(sheets)
+
+
 def page(rows: Sequence[Row], title: str = "Artifacts removed") -> str:
     """Return the page, with the rows in the order given."""
     counts = Counter(row["status"] for row in rows)
@@ -123,130 +84,106 @@ def page(rows: Sequence[Row], title: str = "Artifacts removed") -> str:
         for status in STATUSES
         if counts[status]
     )
-    head = "".join(
-        f'<th scope="col"{_class(kind)}>{name}</th>' for name, _, kind in _COLUMNS.values()
-    )
-    body = "\n".join(_row(row) for row in rows)
+    done = [row for row in rows if row["status"] != "failed"]
+    heads = ("Recording", "Status", *(PLURALS[kind].capitalize() for kind in kinds()))
+    head = "".join(f'<th scope="col">{name}</th>' for name in (*heads, "Fit"))
+    body = "\n".join(_line(row) for row in done)
+    table = f"""<table><thead><tr>{head}</tr>{_medians(done)}</thead><tbody>
+{body}
+</tbody></table>"""
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{html.escape(title)}</title><style>{_STYLE}</style></head><body>
+<title>{html.escape(title)}</title><style>{style("summary.css")}</style></head><body>
 <h1>{html.escape(title)}</h1>
-<p>{len(rows)} recording(s), worst first. Names link to reports. To remove other components, use
-<code>mne_otica review</code> or edit <code>*_components.tsv</code>, and run again.</p>
 <ul class="counts">{chips}</ul>
-<div class="charts">{_charts(rows)}</div>
-<table><thead><tr>{head}</tr></thead><tbody>
-{body}
-</tbody></table></body></html>
+{_problems(rows)}
+<p>{len(done)} recording(s), worst first: by status, then fits that did not converge, then the
+lowest difference of benefit and harm. Upper bar: <b class="benefit">benefit</b>, the share of the
+artifact that was removed; lower bar: <b class="harm">harm</b>, that of the signal away from it.
+Names link to reports. To remove other components, use <code>mne_otica review</code> or edit
+<code>*_components.tsv</code>, and run again.</p>
+{table if done else ""}</body></html>
 """
 
 
-def _percent(value: float) -> str:
-    return f"{100 * value:.1f} %"
+def _problems(rows: Sequence[Row]) -> str:
+    """Return the recordings that failed, or of which there are warnings, and why."""
+    told = [
+        f'<li class="{row["status"]}"><b>{html.escape(row["recording"])}</b> '
+        f"<span>{html.escape(text)}</span></li>"
+        for row in rows
+        if (text := row["message"] if row["status"] == "failed" else row["warnings"])
+    ]
+    return f'<h2>Problems</h2><ul class="problems">{"".join(told)}</ul>' if told else ""
 
 
-def _seconds(value: float) -> str:
-    return f"{int(value) // 60}:{int(value) % 60:02d}" if value >= 60 else f"{value:.0f} s"
-
-
-_COLUMNS: dict[str, tuple[str, Callable[[Any], str] | None, str]] = {
-    "recording": ("Recording", None, "name"),
-    "status": ("Status", None, "status"),
-    "message": ("What happened", None, "message"),
-    "duration": ("Length", _seconds, "number"),
-    "components": ("Fitted / rank", str, "number"),
-    "removed": ("Removed", str, "list"),
-    "events": ("Events", str, "number"),
-    "benefit": ("Average artifact removed", _percent, "number"),
-    "harm": ("Removed elsewhere", _percent, "number"),
-    "kinds": ("Benefit / harm, by kind", str, "list"),
-    "converged": ("Converged", lambda value: "yes" if value else "no", "number"),
-    "seconds": ("Took", lambda value: f"{value:.1f} s", "number"),
-}
-
-
-def _class(kind: str) -> str:
-    return f' class="{kind}"'
-
-
-def _row(row: Row) -> str:
-    names = list(_COLUMNS)
-    if row["status"] == "failed":  # there are no results, only the reason
-        names = names[:3]
-    return "<tr>" + "".join(_cell(row, name) for name in names) + "</tr>"
-
-
-def _cell(row: Row, name: str) -> str:
-    label, show, kind = _COLUMNS[name]
-    value = _by_kind(row) if name == "kinds" else row[name]
-    if name == "status":
-        return f'<td class="status {value}">{_MARKS[value]} {value}</td>'
-    if name == "recording":
-        text = html.escape(value)
-        if row["report"]:
-            text = f'<a href="{html.escape(quote(row["report"]))}">{text}</a>'
-        return f'<td class="name">{text}</td>'
-    if name == "message":
-        told = html.escape(row["warnings"] or "")
-        told = told and f"<details><summary>Warnings</summary>{told}</details>"
-        width = len(_COLUMNS) - 2 if row["status"] == "failed" else 1
-        return f'<td class="message" colspan="{width}">{html.escape(value)}{told}</td>'
-    if value is None or value == "":
-        return f'<td class="{kind} empty"></td>'
-    text = f"{value} / {row['rank']}" if name == "components" else show(value)
-    if name == "removed" and row["refits"]:
-        text += f", came back in {'at least ' * (' ' in value)}{row['refits']} refits"
-    text = html.escape(text)
-    if name == "kinds":
-        text = ", ".join(f"<span>{one}</span>" for one in text.split(", "))
-    return f'<td class="{kind}" data-label="{label}">{text}</td>'
-
-
-def _by_kind(row: Row) -> str:
-    """Return benefit and harm of each kind, as short text."""
-    told = []
+def _medians(rows: Sequence[Row]) -> str:
+    """Return the line of medians of benefit and harm of each kind."""
+    cells = []
     for kind in kinds():
-        at = kind_columns(kind)
-        if row[at["benefit"]] is not None:
-            cost = "" if row[at["harm"]] is None else f" / {_percent(row[at['harm']])}"
-            told.append(f"{kind} {_percent(row[at['benefit']])}{cost}")
-        elif row[at["found"]] == "unsure":
-            told.append(f"{kind} unsure")
-    return ", ".join(told)
+        removed = [
+            one
+            for row in rows
+            for one in row["kinds"]
+            if one["kind"] == kind and one["benefit"] is not None
+        ]
+        if len(removed) < 2:
+            cells.append("<td></td>")
+            continue
+        harms = [one["harm"] for one in removed if one["harm"] is not None]
+        both = median(one["benefit"] for one in removed), median(harms) if harms else None
+        cells.append(f"<td>{_bars(*both)} in {len(removed)}</td>")
+    told = any(len(cell) > len("<td></td>") for cell in cells)
+    return f'<tr class="medians"><td>Median</td><td></td>{"".join(cells)}<td></td></tr>' * told
 
 
-def _charts(rows: Sequence[Row]) -> str:
-    benefit = [100 * row["benefit"] for row in rows if row["benefit"] is not None]
-    harm = [100 * row["harm"] for row in rows if row["harm"] is not None]
-    return _histogram(
-        benefit, np.arange(0, 101, 10), "Average artifact removed (%)", "recordings"
-    ) + _histogram(harm, np.arange(0, 51, 5), "Removed elsewhere (%)", "recordings")
-
-
-def _histogram(values: list[float], edges: np.ndarray, caption: str, unit: str) -> str:
-    """Return a histogram as a figure; values beyond the edges count in the outer bins."""
-    if not values:
-        return ""
-    counts, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
-    width, height, bottom = 300, 110, 18
-    step, most = width / len(counts), max(counts.max(), 1)
-    parts = [f'<line x1="0" x2="{width}" y1="{height - bottom}" y2="{height - bottom}"/>']
-    for k, count in enumerate(counts):
-        tall = (height - bottom - 16) * count / most
-        left, top = k * step, height - bottom - tall
-        middle = left + step / 2
-        if count:
-            parts.append(
-                f'<rect x="{left + 2:.1f}" y="{top:.1f}" width="{step - 4:.1f}" '
-                f'height="{tall:.1f}"/><text x="{middle:.1f}" y="{top - 4:.1f}">{count}</text>'
-            )
-        last = k == len(counts) - 1
-        label = f"{edges[k]:g}+" if last and edges[-1] < 100 else f"{edges[k]:g}"
-        parts.append(f'<text x="{middle:.1f}" y="{height - 4}">{label}</text>')
-    spoken = ", ".join(f"{edges[k]:g} to {edges[k + 1]:g}: {n}" for k, n in enumerate(counts) if n)
+def _line(row: Row) -> str:
+    """Return the line of a recording, with a cell for each kind."""
+    name = f"<span>{html.escape(row['recording'])}</span>"
+    if row["report"]:
+        name = f'<a href="{html.escape(quote(row["report"]))}">{name}</a>'
+    status, message = row["status"], html.escape(row["message"])
+    by_kind = {one["kind"]: one for one in row["kinds"]}
+    cells = "".join(_cell(kind, by_kind.get(kind)) for kind in kinds())
     return (
-        f"<figure><figcaption>{caption}</figcaption>"
-        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{caption}; {unit} in each '
-        f'bin: {spoken}">{"".join(parts)}</svg></figure>'
+        f'<tr><td class="name">{name}</td><td class="status {status}" title="{message}">'
+        f'{_MARKS[status]} {status}</td>{cells}<td class="soft">{_fit(row)}</td></tr>'
     )
+
+
+def _cell(kind: str, one: Row | None) -> str:
+    """Return what was found and removed of a kind."""
+    label = f'data-label="{PLURALS[kind]}"'
+    asked = one is not None and one["removed"] is not None
+    if asked and one["removed"] != "none":
+        told = "removed" if one["benefit"] is None else _bars(one["benefit"], one["harm"])
+        also = "" if one["not_removed"] == "none" else f"; {one['not_removed']}: no gain"
+        n_events = "" if not one["events"] else f", {one['events']} events"
+        return f'<td {label} title="{one["removed"]}{n_events}{also}">{told}</td>'
+    told = one and _NOT_REMOVED.get((asked, one["found"]))
+    return f'<td {label} class="kept">{told}</td>' if told else f'<td {label} class="no">–</td>'
+
+
+def _bars(benefit: float, harm: float | None) -> str:
+    """Return two bars with their figures."""
+    told = f"{100 * benefit:.0f} %" + ("" if harm is None else f" / {100 * harm:.1f} %")
+    widths = (min(100.0, max(0.0, 100 * share)) for share in (benefit, harm or 0.0))
+    bars = (
+        f'<rect class="{name}" y="{top}" width="{width:.1f}" height="5"/>'
+        for name, top, width in zip(("benefit", "harm"), (0, 7), widths, strict=True)
+    )
+    return (
+        '<svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">'
+        f"{''.join(bars)}</svg>{told}"
+    )
+
+
+def _fit(row: Row) -> str:
+    """Return the number of components, and what casts doubt on them."""
+    told = [] if row["components"] is None else [f"{row['components']} of rank {row['rank']}"]
+    if row["converged"] is False:
+        told.append("not converged")
+    if row["refits"]:
+        told.append(f"back in {row['refits']} refits")
+    return ", ".join(told)

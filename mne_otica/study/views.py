@@ -18,7 +18,6 @@ from mne_otica.evaluation.measures import plain
 from mne_otica.evaluation.text import PLURALS
 from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.signals.windows import fullest_window
-from mne_otica.study.rows import overall
 from mne_otica.viz.topomap import small_maps
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ class Opened:
         self.ica = work.fitted_ica()
         self._raw, self.filtered = work.signals(recording)
         self._unmixing = unmixing_in_volts(self.ica)
-        self._results: dict[tuple[int, ...], Cleaned] = {}
+        self._results: dict[tuple[Any, ...], Cleaned] = {}
 
     def component(self, component: int) -> dict[str, Any]:
         """Return the time course and the spectrum of a component."""
@@ -119,15 +118,13 @@ class Opened:
             first = fullest_window(events, length, n_times, int(_HALF * sfreq))
         else:
             first = max(0, min(int(start * sfreq), n_times - length))
-        removed = [(plain(one.gone), plain(one.harm.taken_out)) for one in parts(result)]
         return {
             "removed": list(exclude),
             "status": result.status,
             "verdict": result.verdict,
-            **overall(removed),
             "kinds": [
-                {"kind": one.kind, "gone": gone, "harm": harm}
-                for one, (gone, harm) in zip(parts(result), removed, strict=True)
+                {"kind": one.kind, "benefit": plain(one.gone), "harm": plain(one.cost)}
+                for one in parts(result)
             ],
             "kind": None if seen is None else PLURALS[seen.kind],
             "events": np.round(events / sfreq, 3).tolist(),
@@ -142,12 +139,12 @@ class Opened:
 
     def _preview(self, exclude: Sequence[int]) -> Cleaned:
         """Return the result of a choice of components; the last few are cached."""
-        choice = tuple(exclude)
+        choice = *exclude, *self._work.kinds_by_hand().items()
         result = self._results.pop(choice, None)
         if result is None:
             with mne.use_log_level("error"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # they are reported by a run
-                result = self._work.preview(self._recording, choice)
+                result = self._work.preview(self._recording, exclude)
             # The cleaned recording is not shown, and would take memory for each choice.
             result = replace(result, raw=self.filtered)
         self._results[choice] = result

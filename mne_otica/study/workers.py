@@ -1,13 +1,12 @@
-"""Parallel processing of units: the number of workers that fit into memory, and progress."""
+"""Parallel processing of units, by as many workers as fit into memory."""
 
 from __future__ import annotations
 
-import logging
 import os
-import sys
-from collections import Counter
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import mne
@@ -18,7 +17,6 @@ from mne_otica.study.rows import Row
 
 _COPIES = 8.0  # peak memory of a unit relative to its samples in double precision, measured
 _WORKER = 400e6  # bytes of a worker with libraries and figures, measured
-
 
 Process = Callable[[Unit], list[Row]]
 
@@ -85,7 +83,6 @@ def _n_workers(units: Sequence[Unit], n_jobs: int) -> int:
         raise ImportError(
             f"n_jobs={n_jobs} needs the package joblib; install mne-otica[parallel], or use 1."
         ) from error
-
     wanted = min(effective_n_jobs(n_jobs), len(units))
     need, free = memory_needed(units), memory_free()
     allowed = max(1, int(free // need)) if need and free else wanted
@@ -102,73 +99,31 @@ def memory_needed(units: Iterable[Unit]) -> float:
     largest = sorted(units, key=_size_on_disk, reverse=True)[:3]
     sizes = []
     for unit in largest:
-        try:
+        with suppress(Exception):  # a unit that cannot be read needs no memory
             headers = [read_header(recording) for recording in unit.recordings]
-        except Exception:  # it will fail, and needs no memory
-            continue
-        sizes.append(sum(8 * raw.n_times * len(raw.ch_names) for raw in headers))
+            sizes.append(sum(8 * raw.n_times * len(raw.ch_names) for raw in headers))
     return _WORKER + _COPIES * max(sizes) if sizes else 0.0
 
 
 def _size_on_disk(unit: Unit) -> int:
-    return sum(
-        path.stat().st_size
-        for recording in unit.recordings
-        if recording.path.exists()
-        for path in sources(recording)
-    )
+    paths = [recording for recording in unit.recordings if recording.path.exists()]
+    return sum(path.stat().st_size for recording in paths for path in sources(recording))
 
 
 def memory_free() -> float | None:
     """Return the bytes of free memory, or of the limit of the job; None if unknown."""
-    found = []
-    try:
-        found.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, OSError, ValueError):
-        pass  # not on Windows
-    for line in _lines("/proc/meminfo"):
-        if line.startswith("MemAvailable:"):
-            found = [1024 * int(line.split()[1])]
-    for line in _lines("/sys/fs/cgroup/memory.max"):  # of a container
-        if line.strip().isdecimal():
-            found.append(int(line))
+    found = [
+        *(1024 * int(kilobytes) for kilobytes in _numbers("/proc/meminfo", r"MemAvailable:\s+")),
+        *_numbers("/sys/fs/cgroup/memory.max", ""),  # of a container
+    ]
     if (allotted := os.environ.get("SLURM_MEM_PER_NODE", "")).isdecimal():
         found.append(int(allotted) * 1024**2)
     return min(found, default=None)
 
 
-def _lines(path: str) -> list[str]:
-    try:
-        return Path(path).read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
-
-
-class Progress:
-    """A progress bar on a terminal, otherwise one line per recording."""
-
-    def __init__(self, total: int) -> None:
-        self.counts, self._done, self._total, self._bar = Counter(), 0, total, None
-        if total and sys.stderr.isatty() and logger.isEnabledFor(logging.INFO):
-            from tqdm import tqdm
-
-            self._bar = tqdm(total=total, unit="recording", file=sys.stderr)
-
-    def add(self, rows: list[Row]) -> None:
-        """Count finished rows."""
-        for row in rows:
-            self._done += 1
-            self.counts["failed" if row["status"] == "failed" else "done"] += 1
-            line = f"{row['recording']}: {row['status']}, {row['message']}"
-            if self._bar is None:
-                logger.info(f"[{self._done}/{self._total}] {line}")
-            else:
-                if row["status"] == "failed":
-                    self._bar.write(line, file=sys.stderr)
-                self._bar.update()
-                self._bar.set_postfix(done=self.counts["done"], failed=self.counts["failed"])
-
-    def close(self) -> None:
-        """Close the progress bar."""
-        if self._bar is not None:
-            self._bar.close()
+def _numbers(path: str, before: str) -> list[int]:
+    """Return the numbers in a file that follow this pattern at the start of a line."""
+    with suppress(OSError):
+        text = Path(path).read_text(encoding="utf-8")
+        return [int(number) for number in re.findall(rf"^{before}(\d+)", text, re.MULTILINE)]
+    return []

@@ -57,7 +57,7 @@ def plot_components(result: Cleaned, *, show: bool = True) -> Figure:
     figure, axes = plt.subplots(
         n_rows,
         n_columns,
-        figsize=(1.15 * n_columns, 1.55 * n_rows + 0.3),
+        figsize=(1.2 * n_columns, 1.9 * n_rows + 0.3),
         layout="constrained",
         squeeze=False,
     )
@@ -91,8 +91,8 @@ def _draw_small_map(ax: Axes, maps: SmallMaps, component: int) -> None:
 def _label(ax: Axes, glance: Glance) -> None:
     """Label a small topography, and frame it if the component is removed."""
     ax.set_label(glance.name)
-    trust = "" if glance.trust is None else f"\nstability {glance.trusted}"
-    title = f"{glance.name}\n{glance.told}{trust}"
+    trust = "" if glance.trust is None else f"\nstability {glance.stability}"
+    title = f"{glance.name}\n{glance.text}{trust}"
     ax.set_title(title, fontsize="x-small", color=_REMOVED if glance.removed else "k")
     ax.set_xlabel("removed" if glance.removed else "", fontsize="x-small", color=_REMOVED)
     for spine in ax.spines.values():
@@ -138,7 +138,7 @@ def plot_component(
     axes[1].plot(at, np.full(len(at), low), **EVENT)
     ticks = f", {len(at)} events (ticks)" if len(at) else ""
     axes[1].set(xlabel="Time (s)", ylabel="Component (a.u.)", xlim=raw.times[[0, -1]])
-    entitle(axes[1], glances(result)[component].told + ticks)
+    entitle(axes[1], glances(result)[component].text + ticks)
     bare(axes[1])
     return finish(axes[0], show)
 
@@ -155,7 +155,7 @@ def _checked_component(result: Cleaned, component: int | None) -> int:
     if component is None:
         if result.ica.exclude:
             return int(result.ica.exclude[0])
-        return int(np.argmax([one.probability for one in glances(result)]))
+        return int(np.argmax([glance.probability for glance in glances(result)]))
     _validate_type(component, "int-like", "component", "int or None")
     n_components = result.ica.n_components_
     if not 0 <= component < n_components:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mne_otica.evaluation.measures import KindResult
 
-# Line styles tell before and after apart where colours do not.
+# Line styles distinguish before and after where colours do not.
 BEFORE = dict(color="0.45", linestyle="--", linewidth=1.5)
 AFTER = dict(color="C0", linestyle="-", linewidth=1.5)
 EVENT = dict(color="C3", marker="|", linestyle="none", markersize=9)
@@ -57,9 +57,9 @@ def at_events(result: Cleaned) -> list[KindResult]:
     return [part for part in parts(result) if part.benefit is not None]
 
 
-def sentence(result: Cleaned) -> str:
-    """Return the verdict, capitalised."""
-    return result.verdict[:1].upper() + result.verdict[1:]
+def sentences(result: Cleaned) -> list[str]:
+    """Return the sentences of the verdict, capitalised."""
+    return [text[:1].upper() + text[1:] for text in result.verdict.split(". ")]
 
 
 def axes_in_a_row(

@@ -17,7 +17,7 @@ from PIL import Image
 
 from mne_otica.cleaning.overview import Glance, glances, parts
 from mne_otica.evaluation.text import component_names
-from mne_otica.viz.drawing import info_of, sentence
+from mne_otica.viz.drawing import info_of, sentences
 from mne_otica.viz.topomap import STANDARD, SmallMaps, small_maps
 
 if TYPE_CHECKING:
@@ -83,16 +83,16 @@ def candidates(result: Cleaned) -> str:
 def components(result: Cleaned) -> str:
     """Return small topographies of all components with the artifact each one holds."""
     maps = small_maps(result.ica.get_components(), info_of(result, result.ica.ch_names))
-    cards = "".join(_card(one, _map(maps, one)) for one in glances(result))
-    told = "The most probable artifact of each component, and its probability."
+    cards = "".join(_card(glance, _map(maps, glance)) for glance in glances(result))
+    text = "The most probable artifact of each component, and its probability."
     if result.stability is not None:
-        told += " Stability is from 0 to 1; stable does not mean brain."
-    told += " Components that were removed have a frame."
+        text += " Stability is from 0 to 1; stable does not mean brain."
+    text += " Components that were removed have a frame."
     if maps.source == "standard":
-        told += f" Topographies {STANDARD}, from channel names."
+        text += f" Topographies {STANDARD}, from channel names."
     elif maps.source == "none":
-        told += " Positions are unknown; bars are channel weights."
-    return _box(f"<p class='soft'>{told}</p><div class='maps'>{cards}</div>")
+        text += " Positions are unknown; bars are channel weights."
+    return _box(f"<p class='soft'>{text}</p><div class='maps'>{cards}</div>")
 
 
 def _box(*content: str) -> str:
@@ -105,7 +105,8 @@ def _folded(title: str, content: str) -> str:
 
 def _verdict(result: Cleaned) -> str:
     status = escape(_WORDS.get(result.status, result.status))
-    return f"<p class='verdict'><span class='status'>{status}</span>{escape(sentence(result))}.</p>"
+    text = "<br>".join(escape(text) for text in sentences(result))
+    return f"<p class='verdict'><span class='status'>{status}</span>{text}</p>"
 
 
 def _kinds(result: Cleaned) -> str:
@@ -134,20 +135,21 @@ def _figures(result: Cleaned) -> str:
 
 def _candidates(result: Cleaned) -> str:
     """Return the candidate components, most probable first, with the reasons folded."""
-    likely = sorted(glances(result), key=lambda one: (not one.removed, -one.probability))
-    n_named = sum(one.removed or one.answer != "no" for one in likely)
+    likely = sorted(glances(result), key=lambda glance: (not glance.removed, -glance.probability))
+    n_named = sum(glance.removed or glance.answer != "no" for glance in likely)
     rows = []
-    for one in [one for one in likely if one.reason][: max(n_named, _N_CANDIDATES)]:
+    shown = [glance for glance in likely if glance.reason]
+    for glance in shown[: max(n_named, _N_CANDIDATES)]:
         row = {
-            "Component": one.name,
-            "Kind": one.kind,
-            "Probability": one.chance,
-            "Answer": one.answer,
-            "Decision": "removed" if one.removed else "kept",
+            "Component": glance.name,
+            "Kind": glance.kind,
+            "Probability": glance.chance,
+            "Answer": glance.answer,
+            "Decision": "removed" if glance.removed else "kept",
         }
         if result.stability is not None:
-            row["Stability"] = one.trusted
-        rows.append(row | {"Why": one.reason})
+            row["Stability"] = glance.stability
+        rows.append(row | {"Why": glance.reason})
     return _table(rows) or "<p>No candidates.</p>"
 
 
@@ -170,23 +172,23 @@ def _cell(name: str, value: str) -> str:
     return f"<td data-label='{escape(name)}'>{text}</td>"
 
 
-def _card(one: Glance, picture: str) -> str:
-    lines = [f"<b>{one.name}</b>", escape(one.told)]
-    if one.trust is not None:
-        lines.append(f"stability {one.trusted}")
-    if one.removed:
+def _card(glance: Glance, picture: str) -> str:
+    lines = [f"<b>{glance.name}</b>", escape(glance.text)]
+    if glance.trust is not None:
+        lines.append(f"stability {glance.stability}")
+    if glance.removed:
         lines.append("<i>removed</i>")
-    name = " class='removed'" if one.removed else ""
+    name = " class='removed'" if glance.removed else ""
     return f"<div{name}>{picture}{'<br>'.join(lines)}</div>"
 
 
-def _map(maps: SmallMaps, one: Glance) -> str:
+def _map(maps: SmallMaps, glance: Glance) -> str:
     """Return the topography of a component as an image clipped to the head."""
     if maps.images is None:
-        return _bars(maps.weights[:, one.component], one.name)
+        return _bars(maps.weights[:, glance.component], glance.name)
     return (
-        f"<svg viewBox='-1.1 -1.2 2.2 2.3' role='img' aria-label='Topography of {one.name}'>"
-        f"<image href='{_png(maps.images[one.component])}' x='-1' y='-1' width='2' height='2' "
+        f"<svg viewBox='-1.1 -1.2 2.2 2.3' role='img' aria-label='Topography of {glance.name}'>"
+        f"<image href='{_png(maps.images[glance.component])}' x='-1' y='-1' width='2' height='2' "
         "style='clip-path: circle(50%)'/>"
         "<path d='M-.12 -.993 L0 -1.13 L.12 -.993' fill='none' stroke='currentColor' "
         "stroke-width='.03'/><circle r='1' fill='none' stroke='currentColor' "

@@ -15,7 +15,7 @@ from mne_otica.utils.checks import _validate_flag, _validate_type
 from mne_otica.utils.docs import fill_doc
 from mne_otica.viz import html as _html
 from mne_otica.viz.component_figures import plot_component
-from mne_otica.viz.drawing import at_events, check_result, sentence
+from mne_otica.viz.drawing import at_events, check_result, sentences
 from mne_otica.viz.event_figures import plot_events, plot_removal, plot_traces
 from mne_otica.viz.measure_figures import plot_band_power, plot_benefit_and_harm
 from mne_otica.viz.stability_figures import plot_stability
@@ -67,9 +67,9 @@ def plot_cleaned(result: Cleaned, *, show: bool = True) -> Figure:
         figure = plt.figure(figsize=(11, 3 * len(rows)), layout="constrained")
         panels = figure.subfigures(len(rows), 1)
         for (draw, widths), panel in zip(rows, panels, strict=True):
-            axes = panel.subplots(1, len(widths), width_ratios=widths, squeeze=False)[0]
-            draw(result, axes=list(axes), show=False)
-    figure.suptitle(sentence(result))
+            grid = dict(width_ratios=widths, squeeze=False, sharey=len(set(widths)) == 1)
+            draw(result, axes=list(panel.subplots(1, len(widths), **grid)[0]), show=False)
+    figure.suptitle("\n".join(sentences(result)))
     plt_show(show)
     return figure
 

@@ -50,7 +50,7 @@ def plot_map(
         show=False,
     )
     # MNE draws no contours if all values are the same, as harm that is zero everywhere.
-    clip_to_head(ax, *(one for one in (image, contours) if one is not None))
+    clip_to_head(ax, *(artist for artist in (image, contours) if artist is not None))
     ax.figure.colorbar(image, ax=ax, shrink=0.7, label=label, ticks=MaxNLocator(2))
     if places.source == "standard":
         small = dict(fontsize="x-small", color="0.4", ha="center", va="top")

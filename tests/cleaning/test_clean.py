@@ -1,4 +1,5 @@
 import json
+import re
 
 import mne
 import numpy as np
@@ -280,8 +281,9 @@ def test_shipped_recording(shipped):
     assert cleaned.kinds["blink"].benefit.average > 0.8
     # No sample changed further than a second from the windows of blinks.
     assert cleaned.kinds["blink"].harm.taken_out == 0
-    share = f"{100 * cleaned.kinds['blink'].gone:.0f} %"
-    assert cleaned.verdict == f"blinks: {share} removed (4 events, ICA000); 0.0 % elsewhere"
+    assert re.fullmatch(
+        r"blinks: 9\d % removed \(4 events, ICA000\); 0\.0 % elsewhere", cleaned.verdict
+    )
     assert cleaned.raw.info["bads"] == ["EEG 053"]
     for kept in ("EOG 061", "STI 014", "EEG 053"):
         assert_array_equal(cleaned.raw.get_data(kept), raw.get_data(kept))

@@ -19,7 +19,7 @@ from reviewing import (
     written,
 )
 
-from mne_otica import clean_study
+from mne_otica import clean_study, read_study
 from mne_otica.cli import main
 from mne_otica.study.components_table import bad_components, cells, edited_text, read_table
 from mne_otica.study.review import Refusal, Review
@@ -31,8 +31,8 @@ def test_worst_come_first(review):
     recordings = review.study()["recordings"]
     assert recordings[0]["label"] == "empty"
     assert recordings[0]["status"] == "failed"
-    harms = [one["harm"] or 0.0 for one in recordings[1:]]
-    assert harms == sorted(harms, reverse=True)
+    rows = {row["recording"]: row for row in read_study(review.out).rows}
+    assert [one["label"] for one in recordings] == list(rows), "in the order of the summary"
 
 
 def test_failed_recording_says_why(review):
@@ -41,7 +41,7 @@ def test_failed_recording_says_why(review):
     assert shown["components"] == []
     assert "no components" in shown["problem"]
     with pytest.raises(Refusal, match="cannot be shown"):
-        review.effect(0, None, None, 0)
+        review.effect(0, 0)
 
 
 def test_components_are_those_of_the_table_and_the_ica(review, out):
@@ -60,12 +60,12 @@ def test_course_and_before_and_after_are_those_of_the_recording(review, out, rec
     index = number(review, "one")
     removed, _ = split(out)
     assert review.component(index, removed[0])["seconds"] == 30
-    effect = review.effect(index, None, None, removed[0])
+    effect = review.effect(index, removed[0])
     for blink in simulated(0).blink_events[:, 0] / 100:
         assert min(abs(blink - event) for event in effect["events"]) < 0.1
     assert effect["removed"] == removed
     fp1 = review.recording(index)["channels"].index("Fp1")
-    effect = review.effect(index, fp1, 0.0, removed[0])
+    effect = review.effect(index, removed[0], fp1, 0.0)
     raw = mne.io.read_raw(recordings[1], preload=True).filter(1, 40)
     shown = 1e6 * raw.get_data("Fp1")[0, : int(10 * raw.info["sfreq"])]
     assert max(effect["before"]) == pytest.approx(shown.max(), abs=0.01)  # as it is rounded
@@ -76,7 +76,7 @@ def test_course_and_before_and_after_are_those_of_the_recording(review, out, rec
 
 def test_window_without_a_start_has_as_many_events_as_any(review):
     index = number(review, "two")
-    effect = review.effect(index, 0, None, 0)
+    effect = review.effect(index, 0, 0)
     events, length = effect["events"], effect["length"]
 
     def inside(start):
@@ -103,13 +103,14 @@ def test_what_the_study_knows_is_shown_without_the_recording(recordings, tmp_pat
     clean_study([path], tmp_path / "out")
     path.unlink()
     review = Review(tmp_path / "out", "Ann")
-    assert review.study()["recordings"][0]["benefit"] > 0.5
+    (blink,) = [one for one in review.study()["recordings"][0]["kinds"] if one["kind"] == "blink"]
+    assert blink["benefit"] > 0.5
     shown = review.recording(0)
     assert not shown["has_signals"]
     assert len(shown["components"]) == len(shown["topographies"]["maps"])
     assert b"<html" in review.report(0)
     with pytest.raises(Refusal, match="does not exist"):
-        review.effect(0, None, None, 0)
+        review.effect(0, 0)
     assert flip(review, "gone", 3, "bad")["components"][3]["status"] == "bad"
 
 
@@ -146,17 +147,42 @@ def test_run_applies_what_was_decided_and_nothing_else(out, review, recordings):
     index = number(review, "one")
     removed, kept = split(out)
     flip(review, "one", kept[0], "bad")
-    shown = review.effect(index, None, None, kept[0])
+    shown = review.effect(index, kept[0])
     assert shown["removed"] == sorted([*removed, kept[0]])
     cleaned = written(out)
     study = clean_study(recordings, out)
     assert anew(cleaned, out) == ["one"]
     (row,) = [row for row in study.rows if row["recording"] == "one"]
     # What was shown before is what came of it.
-    assert row["benefit"] == pytest.approx(shown["benefit"], rel=1e-9)
-    assert row["harm"] == pytest.approx(shown["harm"], rel=1e-9)
+    kept_rows = {one["kind"]: one for one in row["kinds"]}
+    for one in shown["kinds"]:
+        for name in ("benefit", "harm"):
+            assert kept_rows[one["kind"]][name] == pytest.approx(one[name], rel=1e-9)
     assert row["message"] == shown["verdict"]
     assert not any(one["changed"] for one in review.study()["recordings"])
+
+
+def test_a_person_says_which_kind_a_component_is(out, review, recordings):
+    index, (removed, kept) = number(review, "one"), split(out)
+    flip(review, "one", kept[0], "bad")
+    whole = review.effect(index, kept[0])
+    assert "chosen by hand" in whole["verdict"]
+    shown = review.decide(index, kept[0], version(review, index), kind="blink")
+    assert shown["changed"]
+    assert shown["components"][kept[0]]["kind"] == "blink"
+    named = review.effect(index, kept[0])
+    assert "Components chosen by hand" in named["verdict"]
+    assert f"{removed[0]:03d}, ICA{kept[0]:03d}" in named["verdict"], "both hold blinks"
+    study = clean_study(recordings, out)
+    (row,) = [row for row in study.rows if row["recording"] == "one"]
+    assert row["message"] == named["verdict"]
+    assert not review.study()["recordings"][index]["changed"]
+    # What was found as one kind is removed as the kind that the person names.
+    review.decide(index, removed[0], version(review, index), kind="eye movement")
+    kinds = review.effect(index, 0)["kinds"]
+    assert "eye movement" in [one["kind"] for one in kinds]
+    review.decide(index, removed[0], version(review, index), kind="")
+    assert "eye movement" not in [one["kind"] for one in review.effect(index, 0)["kinds"]]
 
 
 def test_changing_ones_mind_leaves_nothing_to_do(out, review, recordings):
@@ -289,12 +315,13 @@ def test_decision_holds_for_all_runs_of_one_ica(tmp_path):
     review = Review(out, "Ann")
     assert review.study()["name"] == tmp_path.name
     assert len(review.recording(0)["shared"]) == 1
-    removed = review.effect(0, None, None, 0)["removed"]
-    assert removed == review.effect(1, None, None, 0)["removed"]
+    removed = review.effect(0, 0)["removed"]
+    assert removed == review.effect(1, 0)["removed"]
     other = next(k for k in range(10) if k not in removed)
     review.decide(0, other, version(review, 0), "bad", None)
     assert [one["changed"] for one in review.study()["recordings"]] == [True, True]
-    shown = review.effect(1, None, None, 0)
+    shown = review.effect(1, 0)
     study = clean_study(bids_root=tmp_path, concatenate_runs=True, verbose="error")
     rows = {row["recording"]: row for row in study.rows}
-    assert rows[review.items[1].label]["harm"] == pytest.approx(shown["harm"], rel=1e-9)
+    harm = max(one["harm"] for one in shown["kinds"])
+    assert rows[review.items[1].label]["harm"] == pytest.approx(harm, rel=1e-9)

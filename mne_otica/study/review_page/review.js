@@ -5,7 +5,7 @@ import { ask, at, element, known, nameOf, percent, show, tell } from "./page.js"
 const MARKS = { failed: "✕", poor: "!", unsure: "?", none: "–", cleaned: "✓" };
 // Columns that are shown in words elsewhere
 const TOLD = ["component", "type", "description", "status", "status_description", "annotate_method",
-  "annotate_author", "who", "when", "note"];
+  "annotate_author", "who", "when", "note", "kind"];
 const UNITS = { rate: [1, "/min"], width: [1e3, "ms"], height: [1, "SD"], amplitude: [1e6, "µV"] };
 
 let study = null; // all recordings
@@ -90,6 +90,7 @@ function showRecording(wanted) {
   for (const id of ["course-figure", "spectrum-figure"]) at(id).hidden = !recording.has_signals;
   if (!recording.has_signals) show("problem", "The recording is not where it was, so there are no courses and no preview.");
   at("places").textContent = recording.topographies.source === "standard" ? "at standard positions, as the recording has none" : "";
+  at("kind").replaceChildren(new Option("as found", ""), ...recording.kinds.map((kind) => new Option(kind)));
   at("channel").replaceChildren(...recording.channels.map((name, k) => new Option(name, k)));
   showMaps();
   chooseComponent(wanted ?? bestComponent());
@@ -152,6 +153,7 @@ function showComponent() {
   const row = recording.components[component], bad = row.status === "bad";
   at("component-name").textContent = `${nameOf(component)}: ${bad ? "removed" : "kept"}`;
   at("flip-text").textContent = bad ? "Keep it" : "Remove it";
+  at("kind").value = known(row.kind) ? row.kind : "";
   at("map").setAttribute("aria-label", `Map of ${nameOf(component)}, seen from above`);
   drawMapSoon(at("map"), component, true);
   at("reason").textContent = known(row.status_description) ? row.status_description : "No sign of an artifact.";
@@ -209,14 +211,16 @@ async function refresh() {
 
 function showEffect() {
   const last = study.recordings[index], names = effect.removed.map(nameOf);
-  const compared = (now, before) => [percent(now), percent(now) === percent(before) ? "" :
-    element("small", {}, ` (last run ${percent(before)})`)];
+  // One benefit and one harm of each kind, with those of the last run if they differ
+  const compared = (what, one) => {
+    const before = last.kinds.find((other) => other.kind === one.kind)?.[what];
+    const told = percent(one[what]) === percent(before) ? "" : ` (last run ${percent(before)})`;
+    return [`${what} ${percent(one[what])}`, element("small", {}, told)];
+  };
   at("numbers").replaceChildren(
     element("div", {}, element("dt", {}, "Removed"), element("dd", {}, names.join(", ") || "none")),
-    element("div", {}, element("dt", {}, "Benefit"), element("dd", { id: "benefit" }, ...compared(effect.benefit, last.benefit))),
-    element("div", {}, element("dt", {}, "Harm"), element("dd", { id: "harm" }, ...compared(effect.harm, last.harm))),
-    ...(effect.kinds.length > 1 ? effect.kinds : []).map((one) => element("div", {}, element("dt", {}, one.kind),
-      element("dd", {}, `${percent(one.gone)} removed, ${percent(one.harm)} elsewhere`))));
+    ...effect.kinds.map((one) => element("div", {}, element("dt", {}, one.kind),
+      element("dd", {}, ...compared("benefit", one), ", ", ...compared("harm", one)))));
   show("verdict", effect.verdict !== last.message && `With this choice: ${effect.verdict}.`);
   at("channel").value = effect.channel;
   const average = effect.average;
@@ -268,7 +272,7 @@ function decide(change) {
       study.recordings[asked.index].changed = found.changed;
       if (asked.shared.length) study = await ask("api/study");
       tell(`Saved: ${nameOf(k)} of ${asked.label}, ${new Date().toLocaleTimeString()}`);
-      if (change.status && asked === recording) refresh();
+      if (asked === recording && (change.status || (change.kind !== undefined && row.status === "bad"))) refresh();
     } catch (error) {
       Object.assign(row, before);
       tell(`Not saved. ${error.message}`, true);
@@ -285,6 +289,10 @@ function decide(change) {
 function flip() {
   if (!recording?.components.length) return;
   decide({ status: recording.components[component].status === "bad" ? "good" : "bad" });
+}
+
+function sayKind(kind) {
+  if (recording?.components.length) decide({ kind });
 }
 
 function mark(change) {
@@ -371,6 +379,7 @@ const KEYS = [
   [["ArrowRight"], "next component", () => turn(1)],
   [["ArrowLeft"], "previous component", () => turn(-1)],
   [["f"], "flip: remove the component, or keep it", flip],
+  [["t"], "type: say which kind of artifact the component is", () => at("kind").focus()],
   [["n"], "note on the component", noteOnComponent],
   [["N"], "note on the recording", noteOnRecording],
   [["l"], "mark the recording for later, or take the mark away", () => mark({ later: !study.recordings[index].later })],
@@ -397,6 +406,7 @@ for (const [id, act] of Object.entries({
   later: ACTIONS.get("l"), "note-component": noteOnComponent, "note-recording": noteOnRecording,
   "open-help": ACTIONS.get("?"), "cancel-note": () => at("note").close(),
 })) at(id).addEventListener("click", act);
+at("kind").addEventListener("change", (event) => sayKind(event.target.value));
 at("channel").addEventListener("change", (event) => chooseChannel(Number(event.target.value)));
 at("note").querySelector("form").addEventListener("submit", (event) => { event.preventDefault(); keepNote(); });
 at("note").addEventListener("close", () => { saveNote = null; });

@@ -1,0 +1,373 @@
+"""Artifacts and effects by condition, before and after cleaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from mne_otica.evaluation.measures import MOST_AFFECTED
+from mne_otica.evaluation.shares import (
+    LEVEL,
+    Row,
+    difference,
+    difference_line,
+    mean_differences,
+    share_row,
+    trials_with,
+)
+from mne_otica.evaluation.text import PLURALS
+from mne_otica.signals.conditions import Events, conditions_of
+from mne_otica.signals.windows import HALF_WINDOW
+from mne_otica.utils.checks import _picks_to_idx, _validate_number, _validate_type
+from mne_otica.utils.docs import fill_doc
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+    from mne.io import BaseRaw
+
+FEWEST = 10  # artifacts of a condition from which it is told what is left of them; agreed on
+
+
+@dataclass(frozen=True)
+class Audited:
+    """A recording before and after cleaning, and the samples of its artifacts, from 0."""
+
+    name: str
+    before: BaseRaw
+    after: BaseRaw
+    artifacts: dict[str, NDArray[np.int64]]  # only kinds that have events
+    ch_names: list[str]  # that were cleaned
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Audit:
+    """What cleaning did to the conditions of an experiment.
+
+    Attributes
+    ----------
+    artifacts : list of dict
+        One row for each recording, kind and condition: the number of ``trials`` and of
+        ``artifacts`` in them, the ``rate`` per trial, the ``share`` of trials with an artifact
+        with its interval, and the share ``left`` of the average artifact after cleaning with its
+        interval. ``answer`` is ``"gone"`` if this interval holds 0, ``"left"`` if not, and
+        ``"unsure"`` for fewer than ten artifacts, or fewer than two trials without.
+    differences : list of dict
+        One row for each recording and kind: the p-value of equal shares of trials in all
+        conditions, and whether they ``differ`` with an error rate of 5 percent over all kinds.
+    amplitudes : list of dict
+        One row for each recording and condition: the mean amplitude before and after, its
+        standardized measurement error (``sme``) with interval, and the bootstrapped one
+        (``bsme``), in microvolts.
+    effects : list of dict
+        One row for each recording and pair of conditions: the difference ``before`` and ``after``
+        cleaning, and the ``change``, with intervals, in microvolts. With several recordings, the
+        last rows have the mean over them.
+    """
+
+    artifacts: list[Row]
+    differences: list[Row]
+    amplitudes: list[Row] = field(default_factory=list)
+    effects: list[Row] = field(default_factory=list)
+
+    @property
+    def sentences(self) -> list[str]:
+        """The result in words: artifacts that differ or are left, and effects."""
+        told = [difference_line(row, self.artifacts) for row in self.differences if row["differ"]]
+        for row in self.artifacts:
+            if row["answer"] == "left":
+                told.append(
+                    f"{row['recording']}: {row['left']:.0%} of the {PLURALS[row['kind']]} of "
+                    f"{row['condition']} left ({row['left_low']:.0%} to {row['left_high']:.0%})"
+                )
+        n_unsure = sum(row["answer"] == "unsure" for row in self.artifacts)
+        if n_unsure:
+            told.append(f"unsure what is left in {n_unsure} of {len(self.artifacts)} rows: too few")
+        for row in self.effects:
+            told.append(
+                f"{row['recording']}: {row['effect']} {row['before']:.2f} µV before, "
+                f"{row['after']:.2f} after, change {row['change']:+.2f} "
+                f"({row['change_low']:+.2f} to {row['change_high']:+.2f})"
+            )
+        return told or ["no artifacts and no effects to compare"]
+
+    def to_data_frame(self, table: str = "artifacts") -> pd.DataFrame:
+        """Return one of the tables.
+
+        Parameters
+        ----------
+        table : "artifacts" | "differences" | "amplitudes" | "effects"
+            Which.
+
+        Returns
+        -------
+        table : instance of pandas.DataFrame
+            The rows.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(getattr(self, table))
+
+    @fill_doc
+    def plot(self, *, show: bool = True) -> Figure:
+        """Plot artifacts by condition, what is left of them, and the effects.
+
+        Parameters
+        ----------
+        %(show)s
+
+        Returns
+        -------
+        figure : instance of Figure
+            The figure.
+        """
+        from mne_otica.viz.audit_figures import plot_audit
+
+        return plot_audit(self, show=show)
+
+    def __repr__(self) -> str:
+        return "<Audit | " + "\n  ".join(self.sentences) + ">"
+
+
+def audit(
+    results: Any,
+    events: Events,
+    event_id: Mapping[str, int] | None = None,
+    *,
+    picks: str | Sequence[str] | None = None,
+    window: tuple[float, float] | None = None,
+    tmin: float = -0.2,
+    tmax: float = 1.0,
+) -> Audit:
+    """Compare artifacts, and an effect, between conditions before and after cleaning.
+
+    Parameters
+    ----------
+    results : instance of Cleaned | instance of Study | list
+        The result of a cleaning, or several, for instance one for each participant.
+    events : ndarray, shape (n_events, 3) | str | sequence of str
+        The stimuli, as MNE events or as names of annotations; of several results the latter.
+    event_id : dict | None
+        The conditions in ``events``; None uses all that occur.
+    picks : str | sequence of str | None
+        The channels of the effect, of which the mean is taken.
+    window : tuple of float | None
+        The time of the effect in seconds after the stimulus. None compares only the artifacts.
+    tmin, tmax : float
+        The trials, in seconds around the stimulus. The time before it is the baseline.
+
+    Returns
+    -------
+    audit : instance of Audit
+        The tables; ``print`` it for sentences, ``audit.plot()`` for a figure.
+
+    Notes
+    -----
+    What is left of an artifact is measured against trials of the same condition without it, at
+    the same times after the stimulus, so that the response to the stimulus does not count: the
+    projection of the cleaned data on the average artifact at the five channels where it is
+    largest, with Welch's interval. All intervals are those of 95 percent, and are over the trials
+    of a recording, or over recordings where there are several.
+    """
+    for name, value in (("tmin", tmin), ("tmax", tmax)):
+        _validate_number(value, name)
+    _validate_type(window, (tuple, list, None), "window", "two times in seconds, or None")
+    if tmin >= 0 or tmax <= 0:
+        raise ValueError(f"tmin ({tmin}) must be before 0 and tmax ({tmax}) after it, in seconds.")
+    if (window is None) != (picks is None):
+        raise ValueError("An effect needs both picks and a window; pass both or neither.")
+    found = Audit([], [], [], [])
+    several = results if isinstance(results, list | tuple) else [results]
+    recordings = [one for result in several for one in result.to_audit()]
+    for one in recordings:
+        conditions = conditions_of(one.after, events, event_id)
+        n_tests = len(one.artifacts) * len(recordings)
+        for kind, samples in one.artifacts.items():
+            rows = list(_kind_rows(one, kind, samples, conditions, (tmin, tmax)))
+            found.artifacts.extend(rows)
+            found.differences.append(difference(one.name, kind, rows, n_tests))
+        if window is not None:
+            scores = {
+                name: _scores(one, some, picks, window, tmin) for name, some in conditions.items()
+            }
+            found.amplitudes.extend(_amplitude_row(one.name, *item) for item in scores.items())
+            pairs = combinations(scores, 2)
+            found.effects.extend(_effect_row(one.name, a, b, scores) for a, b in pairs)
+    if len(recordings) > 1:
+        found.effects.extend(list(_mean_rows(found.effects)))
+        found.differences.extend(list(mean_differences(found.artifacts)))
+    return found
+
+
+def _kind_rows(
+    one: Audited,
+    kind: str,
+    samples: NDArray[np.int64],
+    conditions: dict[str, NDArray[np.int64]],
+    limits: tuple[float, float],
+) -> Iterator[Row]:
+    """Yield a row for each condition."""
+    sfreq = one.after.info["sfreq"]
+    bounds = tuple(int(round(limit * sfreq)) for limit in limits)
+    left = _Left.of(one, samples, conditions, bounds)
+    for condition, trials in conditions.items():
+        row = share_row(one.name, kind, condition, trials_with(samples, trials, bounds))
+        interval = (np.nan, np.nan, np.nan)
+        # Eye movements in opposite directions would cancel in the average.
+        if row["artifacts"] >= FEWEST and left is not None and kind != "eye movement":
+            interval = left.of_condition(samples, trials)
+        row |= dict(zip(("left", "left_low", "left_high"), map(float, interval), strict=True))
+        answer = "gone" if row["left_low"] <= 0 <= row["left_high"] else "left"
+        yield row | {"answer": "unsure" if np.isnan(row["left_low"]) else answer}
+
+
+@dataclass(frozen=True)
+class _Left:
+    """The average artifact at some channels, and the cleaned data there."""
+
+    after: NDArray[np.float64]
+    template: NDArray[np.float64]  # scaled, so that its projection on itself is one
+    bounds: tuple[int, int]
+    sfreq: float
+
+    @classmethod
+    def of(
+        cls,
+        one: Audited,
+        samples: NDArray[np.int64],
+        conditions: dict[str, NDArray[np.int64]],
+        bounds: tuple[int, int],
+    ) -> _Left | None:
+        """Measure the average of what was removed; None if nothing was."""
+        sfreq = one.after.info["sfreq"]
+        trials = np.concatenate([np.zeros(0, int), *conditions.values()])
+        at = np.concatenate([samples[_inside(samples, trial, bounds)] for trial in trials] or [[]])
+        after = one.after.get_data(one.ch_names)
+        gone = _windows(one.before.get_data(one.ch_names) - after, at.astype(int), sfreq)
+        if not len(gone) or not gone.any():
+            return None
+        average = gone.mean(axis=0)
+        most = np.argsort(-np.sum(average**2, axis=1))[:MOST_AFFECTED]
+        template = average[most] / np.sum(average[most] ** 2)
+        return cls(after[most], template, bounds, sfreq)
+
+    def of_condition(
+        self, samples: NDArray[np.int64], trials: NDArray[np.int64]
+    ) -> tuple[float, float, float]:
+        """Return the share that is left in a condition, and its interval."""
+        reach = int(self.sfreq)  # other artifacts should not be in the windows, either
+        wide = self.bounds[0] - reach, self.bounds[1] + reach
+        free = trials[trials_with(samples, trials, wide) == 0]
+        pairs = [(k, t) for t in trials for k in samples[_inside(samples, t, self.bounds)]]
+        at, lags = np.array([k for k, _ in pairs]), np.array([k - t for k, t in pairs])
+        own = self._projected(at)
+        other = [self._projected(trial + lags) for trial in free]
+        other = np.array([one.mean() for one in other if len(one)])
+        if len(own) < FEWEST or len(other) < 2:  # noqa: PLR2004
+            return (np.nan,) * 3
+        test = stats.ttest_ind(own, other, equal_var=False)
+        projected = np.r_[own.mean() - other.mean(), test.confidence_interval(1 - LEVEL)]
+        return tuple(projected / (1 + projected))  # one was removed of the template
+
+    def _projected(self, at: NDArray[np.int64]) -> NDArray[np.float64]:
+        windows = _windows(self.after, at, self.sfreq)
+        return np.einsum("nct,ct->n", windows, self.template)
+
+
+def _inside(samples: NDArray[np.int64], trial: int, bounds: tuple[int, int]) -> NDArray[np.bool_]:
+    return (samples >= trial + bounds[0]) & (samples < trial + bounds[1])
+
+
+def _windows(data: NDArray[np.float64], at: NDArray[np.int64], sfreq: float) -> NDArray[np.float64]:
+    """Return the windows around samples, on the baseline of the window's length before them."""
+    half = int(round(HALF_WINDOW * sfreq))
+    at = at[(at >= 3 * half) & (at < data.shape[1] - half)]
+    cut = np.array([data[:, k - 3 * half : k + half] for k in at])
+    if not len(cut):
+        return np.zeros((0, len(data), 2 * half))
+    return cut[..., 2 * half :] - cut[..., :half].mean(axis=2, keepdims=True)
+
+
+def _scores(
+    one: Audited,
+    trials: NDArray[np.int64],
+    picks: str | Sequence[str],
+    window: tuple[float, float],
+    tmin: float,
+) -> NDArray[np.float64]:
+    """Return the amplitude of each trial in microvolts, before and after."""
+    sfreq, found = one.after.info["sfreq"], []
+    start, stop, base = (int(round(limit * sfreq)) for limit in (*window, tmin))
+    if stop - start < 1:
+        raise ValueError(f"The window {window} s holds no sample; pass a later end.")
+    trials = trials[(trials + min(start, base) >= 0) & (trials + stop <= one.after.n_times)]
+    for raw in (one.before, one.after):
+        data = 1e6 * raw.get_data(_picks_to_idx(raw.info, picks)).mean(axis=0)
+        late = data[trials[:, np.newaxis] + np.arange(start, stop)].mean(axis=1)
+        found.append(late - data[trials[:, np.newaxis] + np.arange(base, 0)].mean(axis=1))
+    return np.array(found)
+
+
+def _sme(scores: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
+    return scores.std(axis=axis, ddof=1) / np.sqrt(scores.shape[axis])
+
+
+def _amplitude_row(name: str, condition: str, scores: NDArray[np.float64]) -> Row:
+    """Return the mean amplitude of a condition, and its standardized measurement error."""
+    row = {"recording": name, "condition": condition, "trials": scores.shape[1]}
+    options = dict(n_resamples=999, confidence_level=1 - LEVEL, method="percentile")
+    options["random_state"] = np.random.default_rng(0)  # rng= since SciPy 1.15
+    for side, some in zip(("before", "after"), scores, strict=True):
+        row |= {side: float(some.mean()) if len(some) else np.nan}
+        if len(some) < FEWEST:
+            row |= dict.fromkeys([f"{s}_{side}{e}" for s, e in _SME_COLUMNS], np.nan)
+            continue
+        own = stats.bootstrap((some,), _sme, **options)
+        low, high = own.confidence_interval
+        bootstrapped = stats.bootstrap((some,), np.mean, **options).standard_error
+        values = map(float, (_sme(some), low, high, bootstrapped))
+        row |= dict(zip([f"{s}_{side}{e}" for s, e in _SME_COLUMNS], values, strict=True))
+    return row
+
+
+_SME_COLUMNS = (("sme", ""), ("sme", "_low"), ("sme", "_high"), ("bsme", ""))
+
+
+def _effect_row(name: str, one: str, other: str, scores: Mapping[str, NDArray]) -> Row:
+    """Return the difference of two conditions before and after, and how it changed."""
+    row = {"recording": name, "effect": f"{one} - {other}"}
+    sides = {"before": lambda x: x[0], "after": lambda x: x[1], "change": lambda x: x[1] - x[0]}
+    for side, of in sides.items():
+        a, b = of(scores[one]), of(scores[other])
+        row[side] = float(a.mean() - b.mean()) if len(a) and len(b) else np.nan
+        limits = (np.nan, np.nan)
+        if min(len(a), len(b)) >= FEWEST:
+            if np.ptp(np.r_[a, b]) == 0:  # nothing was removed
+                limits = (row[side], row[side])
+            else:
+                test = stats.ttest_ind(a, b, equal_var=False)
+                limits = test.confidence_interval(1 - LEVEL)
+        row |= {f"{side}_low": float(limits[0]), f"{side}_high": float(limits[1])}
+    return row
+
+
+def _mean_rows(effects: Sequence[Row]) -> Iterator[Row]:
+    """Yield the mean of each effect over recordings, with its interval."""
+    for effect in dict.fromkeys(row["effect"] for row in effects):
+        own = [row for row in effects if row["effect"] == effect]
+        mean: Row = {"recording": f"mean of {len(own)}", "effect": effect}
+        for side in ("before", "after", "change"):
+            values = np.array([row[side] for row in own])
+            values = values[np.isfinite(values)]
+            limits = (np.nan, np.nan)
+            if len(values) > 1 and np.ptp(values):
+                limits = stats.ttest_1samp(values, 0.0).confidence_interval(1 - LEVEL)
+            mean[side] = float(values.mean()) if len(values) else np.nan
+            mean |= {f"{side}_low": float(limits[0]), f"{side}_high": float(limits[1])}
+        yield mean

@@ -1,0 +1,216 @@
+"""The paragraph for the methods section, with the figures of a study, and its references."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import mne
+import numpy as np
+
+from mne_otica import __version__
+from mne_otica.artifacts.model import ACCEPT, REMOVE
+from mne_otica.evaluation.text import PLURALS, component_names
+
+if TYPE_CHECKING:
+    from mne.io import BaseRaw
+
+    from mne_otica.removal.remove import Taken
+
+Facts = Mapping[str, Any]
+_MARK = "cleaned by mne-otica "
+_ZERO = 1e-6  # mean over channels relative to their RMS: rounding in single precision
+REFERENCES = """@inproceedings{Jha2026,
+  author    = {Jha, Ashutosh and Besserve, Michel and Buchholz, Simon},
+  title     = {Linear Independent Component Analysis via Optimal Transport},
+  booktitle = {Workshop on Tractable Probabilistic Modeling (TPM)},
+  year      = {2026},
+}
+
+@article{Gramfort2013,
+  author  = {Gramfort, Alexandre and Luessi, Martin and Larson, Eric and Engemann, Denis A. and
+             Strohmeier, Daniel and Brodbeck, Christian and Goj, Roman and Jas, Mainak and
+             Brooks, Teon and Parkkonen, Lauri and H{\\"a}m{\\"a}l{\\"a}inen, Matti S.},
+  title   = {{MEG} and {EEG} data analysis with {MNE-Python}},
+  journal = {Frontiers in Neuroscience},
+  volume  = {7},
+  number  = {267},
+  pages   = {1--13},
+  year    = {2013},
+  doi     = {10.3389/fnins.2013.00267},
+}
+"""
+BIDS_REFERENCE = """
+@article{Appelhoff2019,
+  author  = {Appelhoff, Stefan and Sanderson, Matthew and Brooks, Teon L. and others},
+  title   = {{MNE-BIDS}: Organizing electrophysiological data into the {BIDS} format and
+             facilitating their analysis},
+  journal = {Journal of Open Source Software},
+  volume  = {4},
+  number  = {44},
+  pages   = {1896},
+  year    = {2019},
+  doi     = {10.21105/joss.01896},
+}
+"""
+
+
+def recording_facts(
+    raw: BaseRaw, filtered: BaseRaw, band: tuple[float | None, float | None]
+) -> dict[str, Any]:
+    """Return what a methods section says about a recording and the copy that was fitted."""
+    data = filtered._data
+    mean = np.abs(data.mean(axis=0)).max(initial=0.0)
+    average = mean <= _ZERO * max(data.max(initial=0.0), -data.min(initial=0.0))
+    design = "none" if band == (None, None) else "zero-phase FIR, firwin, Hamming window"
+    return {
+        "sfreq": raw.info["sfreq"],
+        "n_channels": len(filtered.ch_names),
+        "bads": list(raw.info["bads"]),
+        "reference": "average" if average else "as recorded",
+        "filter": design,
+        "thresholds": {kind: ACCEPT if kind == "blink" else REMOVE for kind in PLURALS},
+    }
+
+
+def mark_cleaned(info: mne.Info, taken: Taken) -> None:
+    """State in the description of a cleaned recording what was removed from it."""
+    if not taken.courses.any():
+        return
+    told = [
+        f"{'chosen by hand' if part.kind is None else PLURALS[part.kind]} "
+        f"({part.how}) in {', '.join(component_names(part.components))}"
+        for part in taken.parts
+    ]
+    before = (info["description"] or "").partition(_MARK)[0].removesuffix("; ")
+    before = before and f"{before}; "
+    info["description"] = f"{before}{_MARK}{__version__}: {', '.join(told)}"
+
+
+def is_cleaned(info: mne.Info) -> bool:
+    """Return whether the description says that artifacts were removed."""
+    return _MARK in (info["description"] or "")
+
+
+def methods_text(each: Sequence[Facts], n_failed: int = 0) -> str:
+    """Return the paragraph about recordings, from what `Cleaned.to_dict` returns of each."""
+    settings = [facts["settings"] for facts in each]
+    versions = each[0]["versions"]
+    bids = f", MNE-BIDS {versions['mne_bids']} [@Appelhoff2019]" if "mne_bids" in versions else ""
+    parts = [
+        f"EEG of {_count(len(each), 'recording')} was cleaned with mne-otica "
+        f"{versions['mne_otica']} (MNE-Python {versions['mne']} [@Gramfort2013]{bids}, NumPy "
+        f"{versions['numpy']}, SciPy {versions['scipy']}, Python {versions['python']}).",
+        _fit(settings),
+        _found(settings),
+        *(_removed(kind, each) for kind in _asked(each)),
+        _statuses(each, n_failed),
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def references(each: Sequence[Facts]) -> str:
+    """Return the references that the paragraph cites, in BibTeX."""
+    return REFERENCES + (BIDS_REFERENCE if "mne_bids" in each[0]["versions"] else "")
+
+
+def _fit(settings: Sequence[Facts]) -> str:
+    one = settings[0]
+    band = f"between {_limit(one['l_freq'])} and {_limit(one['h_freq'])}"
+    bads = _spread([len(each["bads"]) for each in settings], "{:.0f}")
+    text = (
+        f"An independent component analysis by optimal transport [@Jha2026] was fitted on a copy "
+        f"of the {_spread([each['n_channels'] for each in settings], '{:.0f}')} good EEG channels "
+        f"({bads} marked bad) filtered {band} ({_common(settings, 'filter')}), sampled at "
+        f"{_spread([each['sfreq'] for each in settings], '{:g}')} Hz, reference "
+        f"{_common(settings, 'reference')}; rank "
+        f"{_spread([each['rank'] for each in settings], '{:.0f}')}, "
+        f"{_spread([each['n_components_used'] for each in settings], '{:.0f}')} components, seed "
+        f"{one['random_state']}."
+    )
+    if one["reject_by_annotation"]:
+        text += " Spans annotated as bad were left out."
+    if any(each.get("evoked") for each in settings):
+        text += " The average responses to the events were subtracted from this copy."
+    return text
+
+
+def _found(settings: Sequence[Facts]) -> str:
+    limits = settings[0]["thresholds"]
+    asked = settings[0]["artifacts"]
+    told = ", ".join(f"{PLURALS[kind]} {limits[kind]:g}" for kind in asked)
+    whole = settings[0]["removal"] == "component"
+    what = "entire components" if whole else "only the part that belongs to the artifact"
+    return (
+        f"Components that hold an artifact were found by their probability (at least: {told}); "
+        f"{what} was removed from the unfiltered recordings, and only if this reduced the artifact "
+        "at the channels."
+    ).replace("components was", "components were")
+
+
+def _asked(each: Sequence[Facts]) -> list[str]:
+    return list(dict.fromkeys(kind for facts in each for kind in facts["kinds"]))
+
+
+def _removed(kind: str, each: Sequence[Facts]) -> str:
+    """Return the sentence about one kind."""
+    parts = [facts["kinds"][kind] for facts in each if kind in facts["kinds"]]
+    removed = [part for part in parts if part["components"]]
+    name = PLURALS[kind].capitalize()
+    if not removed:
+        return f"{name}: removed from none of the {len(each)}."
+    told = [f"{_spread([len(part['components']) for part in removed], '{:.0f}')} component(s)"]
+    if any(part["samples"] for part in removed):
+        told.append(f"{_spread([len(part['samples']) for part in removed], '{:.0f}')} events")
+    benefits = [part["gone"] for part in removed if part["gone"] is not None]
+    if benefits:
+        told.append(f"{_percent(benefits)} of the average artifact removed at the five channels")
+        told[-1] += " most affected"
+    harms = [part["cost"] for part in removed if part["cost"] is not None]
+    if harms:
+        told.append(f"{_percent(harms, 1)} of the signal removed away from it")
+    return f"{name}: removed from {len(removed)} of {len(each)} ({'; '.join(told)})."
+
+
+def _statuses(each: Sequence[Facts], n_failed: int) -> str:
+    counts = Counter(facts["status"] for facts in each)
+    told = []
+    if counts["none"] or counts["unsure"]:
+        told.append(f"{counts['none'] + counts['unsure']} recording(s) were left unchanged")
+    if counts["poor"]:
+        told.append(f"{counts['poor']} had a poor result (little removed, or much else)")
+    if n_failed:
+        told.append(f"{n_failed} could not be processed")
+    by_hand = sum("by hand" in facts["verdict"] for facts in each)
+    if by_hand:
+        told.append(f"in {by_hand} components were chosen by hand")
+    return f"{'; '.join(told)}.".capitalize() if told else ""
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def _limit(frequency: float | None) -> str:
+    return "no limit" if frequency is None else f"{frequency:g} Hz"
+
+
+def _common(settings: Sequence[Facts], name: str) -> str:
+    """Return the values of a setting, the most frequent first."""
+    return " or ".join(value for value, _ in Counter(one[name] for one in settings).most_common())
+
+
+def _spread(values: Sequence[float], form: str | Callable[[float], str]) -> str:
+    """Return the median, and the range if values differ."""
+    show = form.format if isinstance(form, str) else form
+    known = [value for value in values if value is not None]
+    if not known:
+        return "unknown"
+    low, high = show(min(known)), show(max(known))
+    return low if low == high else f"{show(median(known))} (range {low} to {high})"
+
+
+def _percent(shares: Sequence[float], digits: int = 0) -> str:
+    return _spread([100 * share for share in shares], f"{{:.{digits}f}} %")

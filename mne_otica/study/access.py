@@ -1,0 +1,322 @@
+"""A cleaned study as tables, recordings, epochs and averages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import mne
+import numpy as np
+from mne.utils import warn
+
+from mne_otica.evaluation.methods import methods_text, references
+from mne_otica.study import storage as files
+from mne_otica.study.rows import COLUMNS, KIND_COLUMNS, Row, badness, kept_rows
+from mne_otica.study.summary import kind_rows
+from mne_otica.utils.checks import _check_option
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from mne import BaseEpochs, Evoked
+    from mne.io import BaseRaw
+    from mne.preprocessing import ICA
+
+
+class _NoEventsError(ValueError):
+    """A recording has none of the events."""
+
+
+@dataclass(frozen=True, repr=False)
+class Study:
+    """The result of cleaning a study.
+
+    Attributes
+    ----------
+    rows : list of dict
+        One row per recording, worst first; those of this run, or with `read_study` of all.
+    out : pathlib.Path
+        The output folder.
+    """
+
+    rows: list[dict[str, Any]]
+    out: Path
+
+    @property
+    def failed(self) -> list[str]:
+        """The recordings that failed."""
+        return [row["recording"] for row in self.rows if row["status"] == "failed"]
+
+    @property
+    def cleaned(self) -> list[str]:
+        """The recordings with a cleaned file, in alphabetical order."""
+        return sorted(row["recording"] for row in self.rows if row["file"])
+
+    def to_data_frame(self, by: str = "recording") -> pd.DataFrame | list[dict[str, Any]]:
+        """Return the results as a table.
+
+        Parameters
+        ----------
+        by : "recording" | "kind"
+            Whether the table has one row per recording, or per recording and kind of artifact.
+
+        Returns
+        -------
+        table : instance of pandas.DataFrame | list of dict
+            The rows, worst first, with ``participant_id`` as in ``participants.tsv``. The types
+            of the columns do not depend on missing values. A list if pandas is not installed.
+        """
+        _check_option("by", by, ("recording", "kind"))
+        columns = COLUMNS if by == "recording" else (*COLUMNS[:5], *KIND_COLUMNS)
+        rows = self.rows if by == "recording" else self._rows_by_kind()
+        return _frame([{name: row[name] for name in columns} for row in rows], columns)
+
+    def _rows_by_kind(self) -> list[Row]:
+        known = {row["recording"]: row for row in self.rows}
+        return [known[row["recording"]] | row for row in kind_rows(self.rows)]
+
+    def raw(self, recording: str) -> BaseRaw:
+        """Read a cleaned recording.
+
+        Parameters
+        ----------
+        recording : str
+            Its name in the table.
+
+        Returns
+        -------
+        raw : instance of Raw
+            The recording, not loaded.
+        """
+        return mne.io.read_raw_fif(self._file(recording, "file"), verbose="error")
+
+    def ica(self, recording: str) -> ICA:
+        """Read the ICA of a recording, with the components removed in ``exclude``.
+
+        Parameters
+        ----------
+        recording : str
+            Its name in the table.
+
+        Returns
+        -------
+        ica : instance of ICA
+            The ICA.
+        """
+        return mne.preprocessing.read_ica(self._file(recording, "ica"), verbose="error")
+
+    def _file(self, recording: str, column: str) -> Path:
+        rows = {row["recording"]: row for row in self.rows}
+        if recording not in rows:
+            raise ValueError(
+                f"There is no recording {recording!r} in this study; see study.cleaned."
+            )
+        if not rows[recording][column]:
+            raise ValueError(f"{recording} was not cleaned: {rows[recording]['message']}")
+        return self.out / rows[recording][column]
+
+    def epochs(
+        self,
+        recording: str,
+        event_id: str | Sequence[str] | Mapping[str, int],
+        *,
+        l_freq: float | None = None,
+        h_freq: float | None = None,
+        **options: Any,
+    ) -> BaseEpochs:
+        """Return the epochs of a cleaned recording at its annotations.
+
+        Parameters
+        ----------
+        recording : str
+            Its name in the table.
+        event_id : str | sequence of str | dict
+            The annotations that are events, as in BIDS the ``trial_type``. Those that this
+            recording does not have are left out.
+        l_freq, h_freq : float | None
+            The band to filter to before, in Hz.
+        **options : dict
+            Other parameters of :class:`mne.Epochs`, such as ``tmin``, ``tmax``, ``baseline`` and
+            ``reject``.
+
+        Returns
+        -------
+        epochs : instance of Epochs
+            The epochs, loaded; ``epochs.drop_log`` tells those rejected.
+        """
+        names = [event_id] if isinstance(event_id, str) else list(event_id)
+        ids = event_id if isinstance(event_id, Mapping) else {n: k for k, n in enumerate(names, 1)}
+        raw = self.raw(recording).load_data(verbose="error")
+        present = {name: ids[name] for name in names if name in set(raw.annotations.description)}
+        if not present:
+            told = ", ".join(sorted(set(raw.annotations.description))) or "none"
+            raise _NoEventsError(
+                f"{recording} has no event {' or '.join(names)}; its annotations are: {told}."
+            )
+        if l_freq is not None or h_freq is not None:
+            raw.filter(l_freq, h_freq, verbose="error")
+        events, _ = mne.events_from_annotations(raw, present, verbose="error")
+        return mne.Epochs(raw, events, present, preload=True, verbose="error", **options)
+
+    def _by_participant(
+        self, event_id: str | Sequence[str] | Mapping[str, int], options: dict[str, Any]
+    ) -> Iterator[tuple[str, list[BaseEpochs]]]:
+        """Yield each participant with the epochs of the recordings that have events."""
+        people: dict[str, list[str]] = {}
+        known = {row["recording"]: row for row in self.rows}
+        for name in self.cleaned:
+            people.setdefault(known[name]["participant_id"] or name, []).append(name)
+        for participant, recordings in people.items():
+            found = []
+            for recording in recordings:
+                try:
+                    found.append(self.epochs(recording, event_id, **options))
+                except _NoEventsError as error:
+                    warn(f"{error} It is left out.")
+            if found:
+                yield participant, found
+
+    def evokeds(
+        self, event_id: str | Sequence[str] | Mapping[str, int], **options: Any
+    ) -> dict[str, list[Evoked]]:
+        """Return the averages of each participant, by condition.
+
+        Parameters
+        ----------
+        event_id : str | sequence of str | dict
+            The conditions, see :meth:`epochs`.
+        **options : dict
+            Parameters of :meth:`epochs`.
+
+        Returns
+        -------
+        evokeds : dict of list of Evoked
+            For each condition one average per participant, over the trials of all their
+            recordings, for :func:`mne.grand_average` or
+            :func:`mne.viz.plot_compare_evokeds`. ``evoked.comment`` is the participant, and
+            ``evoked.nave`` the number of trials that were kept.
+        """
+        found: dict[str, list[Evoked]] = {}
+        for participant, runs in self._by_participant(event_id, options):
+            for name in dict.fromkeys(name for epochs in runs for name in epochs.event_id):
+                own = [epochs[name].average() for epochs in runs if _n_trials(epochs, name)]
+                if own:
+                    evoked = mne.combine_evoked(own, "nave") if len(own) > 1 else own[0]
+                    evoked.comment = participant
+                    found.setdefault(name, []).append(evoked)
+        return found
+
+    def amplitudes(
+        self,
+        event_id: str | Sequence[str] | Mapping[str, int],
+        picks: str | Sequence[str],
+        window: tuple[float, float],
+        **options: Any,
+    ) -> pd.DataFrame | list[dict[str, Any]]:
+        """Return the mean amplitude in a window for each participant and condition.
+
+        Parameters
+        ----------
+        event_id : str | sequence of str | dict
+            The conditions, see :meth:`epochs`.
+        picks : str | sequence of str
+            The channels, of which the mean is taken.
+        window : tuple of float
+            Start and end of the window, in seconds.
+        **options : dict
+            Parameters of :meth:`epochs`.
+
+        Returns
+        -------
+        table : instance of pandas.DataFrame | list of dict
+            One row per participant and condition: the mean ``amplitude`` in microvolts, its
+            standardized measurement error ``sme`` (the standard deviation over trials, divided by
+            the root of their number), and the number of trials that were kept.
+        """
+        rows = []
+        for participant, runs in self._by_participant(event_id, options):
+            scores: dict[str, list[float]] = {}
+            for epochs in runs:
+                times = (epochs.times >= window[0]) & (epochs.times <= window[1])
+                for name in epochs.event_id:
+                    data = epochs[name].get_data(picks)[..., times]
+                    scores.setdefault(name, []).extend(1e6 * data.mean(axis=(1, 2)))
+            rows += [
+                {
+                    "participant_id": participant,
+                    "condition": name,
+                    "amplitude": float(np.mean(own)) if own else None,
+                    "sme": float(np.std(own, ddof=1) / len(own) ** 0.5) if len(own) > 1 else None,
+                    "n_trials": len(own),
+                }
+                for name, own in scores.items()
+            ]
+        return _frame(rows, list(rows[0]) if rows else [])
+
+    def methods(self) -> tuple[str, str]:
+        """Return a paragraph for the methods section, with the figures of this study.
+
+        Returns
+        -------
+        text, references : str
+            The paragraph, and the references it cites, in BibTeX.
+        """
+        each = []
+        for row in self.rows:
+            if row["report"]:
+                report = self.out / row["report"]
+                path = report.with_name(report.name.replace("_report.html", "_artifacts.json"))
+                each.append(files.read_json(path)["Results"])
+        if not each:
+            raise ValueError(f"No recording of {self.out} was cleaned and evaluated.")
+        return methods_text(each, len(self.failed)), references(each)
+
+    def __repr__(self) -> str:
+        return f"<Study | {len(self.rows)} recordings: {counted(self.rows)}>"
+
+
+def read_study(out: str | Path) -> Study:
+    """Open a study that was cleaned before, by ``mne_otica run`` or :func:`clean_study`.
+
+    Parameters
+    ----------
+    out : path-like
+        The output folder, for BIDS ``derivatives/mne-otica`` of the study.
+
+    Returns
+    -------
+    study : instance of Study
+        All recordings of the study.
+    """
+    out = Path(out).absolute()
+    description = files.read_json(out / "dataset_description.json")
+    rows = [row for _, row in kept_rows(out).values()]
+    if "mne-otica" not in str(description.get("GeneratedBy")) or not rows:
+        raise ValueError(
+            f"{out} holds no study that this version of mne_otica has run; give the folder that "
+            "it wrote to, or run the study again."
+        )
+    return Study(sorted(rows, key=badness), out)
+
+
+def counted(rows: Sequence[Row]) -> str:
+    """Return the number of recordings of each status."""
+    counts = Counter(row["status"] for row in rows)
+    return ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+
+
+def _n_trials(epochs: BaseEpochs, name: str) -> int:
+    return int(np.sum(epochs.events[:, 2] == epochs.event_id[name]))
+
+
+def _frame(
+    rows: list[dict[str, Any]], columns: Sequence[str]
+) -> pd.DataFrame | list[dict[str, Any]]:
+    """Return rows as a table with types that allow missing values, if pandas is installed."""
+    try:
+        import pandas as pd
+    except ImportError:
+        return rows
+    return pd.DataFrame(rows, columns=columns).convert_dtypes()
