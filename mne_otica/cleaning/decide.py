@@ -55,8 +55,6 @@ class Found:
 
     artifacts: ArtifactScores
     decisions: dict[str, Decision]
-    status: str
-    verdict: str
     taken: Taken | None = None
     shams: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
@@ -64,6 +62,24 @@ class Found:
     def components(self) -> list[int]:
         """The components to remove, those of the first kind first."""
         return list(dict.fromkeys(k for one in self.decisions.values() for k in one.components))
+
+    @property
+    def status(self) -> str:
+        """The status before anything is removed."""
+        unsure = any(one.answer == "unsure" for one in self.decisions.values())
+        return "cleaned" if self.components else "unsure" if unsure else "none"
+
+    @property
+    def verdict(self) -> str:
+        """What was found as text, before anything is removed."""
+        lines = [
+            f"{PLURALS[kind]} in {', '.join(component_names(one.components))}"
+            if one.components
+            else f"{PLURALS[kind]}: unsure, {one.reason}"
+            for kind, one in self.decisions.items()
+            if one.components or (one.answer, self.status) == ("unsure", "unsure")
+        ]
+        return "; ".join(lines) or none_line(self.decisions)
 
 
 def check_artifacts(artifacts: str | Sequence[str]) -> tuple[str, ...]:
@@ -236,16 +252,11 @@ def judged(
     raw: BaseRaw, ica: ICA, scores: ArtifactScores, artifacts: Sequence[str], reject: bool
 ) -> Found:
     """Decide which components to remove, set ``ica.exclude`` to them, and log it."""
-    decisions = {kind: decide(raw, scores, kind, reject) for kind in artifacts}
-    answers = [decision.answer for decision in decisions.values()]
-    status = "unsure" if "unsure" in answers else "none"
-    if any(decision.components for decision in decisions.values()):
-        status = "cleaned"
-    found = Found(scores, decisions, status, _verdict(status, decisions))
+    found = Found(scores, {kind: decide(raw, scores, kind, reject) for kind in artifacts})
     ica.exclude = found.components
     times = "; ".join(
         f"{len(decision.events)} {PLURALS[kind]} from {scores.sources[kind]}"
-        for kind, decision in decisions.items()
+        for kind, decision in found.decisions.items()
         if len(decision.events)
     )
     logger.info(f"Find: {found.verdict}{'; ' if times else ''}{times}.")
@@ -270,16 +281,3 @@ def _checkable(raw: BaseRaw, events: NDArray[np.int64], reject: bool) -> bool:
     bad = annotated_bad(raw) if reject else np.zeros(raw.n_times, bool)
     bounds = window_bounds(-HALF_WINDOW, HALF_WINDOW, raw.info["sfreq"])
     return len(whole_windows(events[:, 0] - raw.first_samp, bad, bounds).used) > 0
-
-
-def _verdict(status: str, decisions: dict[str, Decision]) -> str:
-    """Return what was found as text, before anything is removed."""
-    told = {"cleaned": "yes", "unsure": "unsure"}.get(status)
-    lines = [
-        f"{PLURALS[kind]} in {', '.join(component_names(one.components))}"
-        if one.components
-        else f"{PLURALS[kind]}: unsure, {one.reason}"
-        for kind, one in decisions.items()
-        if one.answer == told
-    ]
-    return "; ".join(lines) if lines else none_line(decisions)

@@ -19,10 +19,15 @@ from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica.cleaning import clean as cleaning
-from mne_otica.cleaning.by_hand import BY_HAND, add_choice, conclude_choice
+from mne_otica.cleaning.by_hand import (
+    BY_HAND,
+    add_choice,
+    conclude_choice,
+    found_again,
+    found_content,
+)
 from mne_otica.cleaning.decide import Found, find
 from mne_otica.cleaning.evoked_free import fit_evoked_free, onsets_of
-from mne_otica.cleaning.saved import found_again, found_content
 from mne_otica.evaluation.measures import plain
 from mne_otica.evaluation.methods import mark_cleaned
 from mne_otica.evaluation.text import component_names
