@@ -271,6 +271,13 @@ def real_summary() -> str:
     )
 
 
+def first_table(name: str) -> str:
+    """Return the first table of a record without its heading."""
+    record = Record.read(name)
+    table = next(part for part in record.parts if isinstance(part, Table))
+    return f"{markdown(table.columns, table.rows)}\n\n{record.environment.short()}"
+
+
 def remarks_of(name: str) -> str:
     """Return a record without its tables."""
     record = Record.read(name)
@@ -301,7 +308,7 @@ def training() -> str:
 BLOCKS = {
     "rivals": rivals,
     "real_summary": real_summary,
-    "real": lambda: tables_of("real-recordings").replace("#### ", "### "),
+    "real": lambda: first_table("real-recordings"),
     "put_in": lambda: last_table("removal-of-blinks-real-eeg-with-real-blinks-put-in"),
     "evoked": lambda: last_table("removal-of-blinks-evoked-responses"),
     "training": training,
@@ -309,12 +316,10 @@ BLOCKS = {
     "kinds_removal": lambda: tables_of("kinds-of-artifacts-removal-from-simulated-recordings"),
     "comparison": comparison,
     "regimes": regimes,
-    "simulations": lambda: tables_of("solver-simulations"),
     "memory": lambda: tables_of("memory-of-a-fit"),
     "long": lambda: tables_of("long-and-dense-recordings"),
     "study": lambda: tables_of("studies-40-recordings-of-60-s"),
     "channels": lambda: tables_of("few-channels"),
-    "unseen": lambda: tables_of("seeds-not-used-before"),
     "index": lambda: remarks_of("stability-judge"),
     "refits": lambda: tables_of("stability-time"),
 }
