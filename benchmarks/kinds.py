@@ -4,7 +4,7 @@
 ``--removal`` removes the artifacts found from other recordings, and compares with the truth;
 ``--keep FILE`` saves each answer, so that an interrupted run can be resumed.
 ``--real FOLDER`` tests the real recordings without their EOG, ECG and EMG channels, and compares
-with ICLabel and MNE's own finders; FOLDER is that of ``benchmarks.train``, and each recording is
+with ICLabel and MNE's own finders; FOLDER is that of ``training.train``, and each recording is
 tested with curves fitted without it. ``--caps`` tests muscle at 16 to 256 channels, ``--time``
 measures the time of the search.
 """
@@ -25,7 +25,6 @@ import numpy as np
 from mne.preprocessing import ICA
 from numpy.typing import NDArray
 
-from benchmarks import train
 from benchmarks.results import show
 from benchmarks.truth import ABSENT, HELD, REAL, VISIBLE, Case, read_real, real, simulated
 from mne_otica import clean_raw, find_bads_artifacts
@@ -40,6 +39,7 @@ from mne_otica.removal.remove import take_out
 from mne_otica.signals.low_rate import filtered
 from mne_otica.simulation import simulate_raw
 from mne_otica.simulation.sources import Head
+from training import train
 
 STREAM = 1605  # of random numbers; those of the training and of the choices are others
 REMOVAL_STREAM = 1611  # of the recordings that removal is judged on, by which nothing was chosen

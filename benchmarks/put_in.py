@@ -38,9 +38,7 @@ HOSTS = {
     "eye movement": (
         "microstates_ec", "EEGLAB", "mmidb_S004R01", "hypyp_ec1", "eegmat_01_1", "eegmmidb_S018R02",
     ),
-    "heartbeat": (
-        "mmidb_S002R01", "hypyp_ec1", "EEGLAB", "eegmat_03", "sample28", "mne_sample_24s",
-    ),
+    "heartbeat": ("mmidb_S002R01", "hypyp_ec1", "EEGLAB", "sample28"),
     "muscle": ("mmidb_S002R01", "eegmmidb_S018R02", "eegmat_03", "EEGLAB", "eegmat_14_1"),
     "electrode": ("mmidb_S002R01", "eegmat_03", "EEGLAB", "microstates_ec"),
 }  # fmt: skip
@@ -124,7 +122,7 @@ def put_in(
 
 
 # Kinds of which hosts have some of their own, so that what is not put in is not known there.
-OWN = {"eye movement": ("hypyp_ec1", "eegmmidb_S018R02", "EEGLAB"), "muscle": ("hypyp_ec1",)}
+OWN = {"eye movement": ("hypyp_ec1", "eegmmidb_S018R02", "EEGLAB"), "muscle": HOSTS["muscle"]}
 
 
 def put_in_case(pair: Pair, ica: ICA | None = None) -> Case:

@@ -356,14 +356,28 @@ REAL = (
     "muse4",
     "openbci8",
     "eegmat_00",
+    "eegmat_01_1",
     "eegmat_03",
+    "eegmat_05_1",
+    "eegmat_14_1",
+    "eegmat_20_1",
     "eegmmidb_S001R01",
     "eegmmidb_S018R02",
     "microstates_ec",
     "emotiv_eyestate",
     "eegr_multimodal",
     "eeguana_faces",
+    "biocalib",
+    "oset22",
+    "oset30",
+    "hypyp_ec1",
+    "mmidb_S002R01",
+    "mmidb_S004R01",
+    "sample28",
 )
+BLINKS_UNKNOWN = ("biocalib", "oset22")  # the eyes move, and whether they blink was not listed
+# Multiple correlation with the EOG channels between 0.5 and 10 Hz: the eyes, or something else.
+FOLLOWS, DOES_NOT = 0.8, 0.2
 LOCKED = 1.5  # deviations of a component that the average beat of a hidden ECG reaches
 OVER_CHANCE = 3.0  # times what it reaches for beats that are not there
 
@@ -378,8 +392,11 @@ def read_real(name: str) -> mne.io.BaseRaw:
     return mne.io.read_raw_fif(path, preload=True)
 
 
-def real(name: str) -> Case:
-    """Return a real recording without its proving channels, and what these prove."""
+def real(name: str, shown: bool = False) -> Case:
+    """Return a real recording and what its EOG, ECG and tables prove.
+
+    These channels are taken out, unless they are ``shown`` to the finders.
+    """
     raw = read_real(name)
     hidden = raw.copy().pick("eeg")
     ica = fit_ica(filtered_copy(hidden, 1.0, 40.0), None, 0, True)
@@ -388,13 +405,25 @@ def real(name: str) -> Case:
     visibility = {kind: unknown for kind in VISIBLE}
     blinks, beats = _listed(name, raw, "blink"), _listed(name, raw, "heartbeat")
     sfreq = raw.info["sfreq"]
-    if blinks is not None:
+    if blinks is not None and name not in BLINKS_UNKNOWN:
         # Between the blinks there is the rest of the component; the median hardly sees them.
         visibility["blink"] = _peaks(sources, sources, blinks, sfreq) / VISIBLE["blink"]
     if beats is not None:
         visibility["heartbeat"] = HELD * locked(sources, beats, sfreq)
     holds = {kind: _holds(v) if np.isfinite(v).all() else unknown for kind, v in visibility.items()}
-    return Case(name, hidden, ica, holds, visibility)
+    if "eog" in raw and name in SEES_GAZE:
+        holds["eye movement"] = _follows(sources, raw)
+    return Case(name, raw if shown else hidden, ica, holds, visibility)
+
+
+SEES_GAZE = ("biocalib", "oset22", "eeguana_faces", "eegr_multimodal")  # by EOG, and without blinks
+
+
+def _follows(sources: NDArray[np.float64], raw: mne.io.BaseRaw) -> NDArray[np.float64]:
+    x, eog = (filtered(x, raw.info["sfreq"], 0.5, 10.0) for x in (sources, raw.get_data("eog")))
+    fit = np.linalg.lstsq(eog.T, x.T, rcond=None)[0].T @ eog
+    share = np.sqrt(fit.var(axis=1) / x.var(axis=1))
+    return np.where(share >= FOLLOWS, 1.0, np.where(share < DOES_NOT, 0.0, np.nan))
 
 
 def locked(

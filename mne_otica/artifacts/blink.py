@@ -18,6 +18,10 @@ from mne_otica.artifacts.scores import ArtifactRow, judged
 _GATE = 0.5  # excess kurtosis between 1 and 10 Hz; wide: even one blink a second has 1
 TOGETHER = 0.5  # share of the large deflections that have to be at the blinks of the best
 _LOCKED = 1.5  # power of the average at the blinks over all between them: never a brain's response
+_ONCE_OR_TWICE = 2  # events that are too few to be called blinks by their likeness
+# What makes one a blink all the same: far above noise, as large as a lid makes it, with its map and
+# on one side; with an EOG that agrees it is one. Set by hand, as no benchmark has so few blinks.
+_LARGE, _LARGE_VOLTS, _FRONTAL, _SWINGS_BACK, _PROVEN = 15.0, 50e-6, 0.8, 0.6, 0.85
 _SOME_EVENTS = 6  # that are enough to tell whether they come at even intervals
 _UPSIDE_DOWN = 0.85  # what the map of the eyes counts with the opposite sign
 
@@ -203,7 +207,27 @@ def judge_together(components: Components, threshold: float, most: int) -> list[
     The rows come without events, the best first.
     """
     rows = [judged(components, KIND, k, threshold) for k in range(len(components))]
+    rows = [_once_or_twice(row, components, threshold) for row in rows]
     return _keep_together(sorted(rows, key=_ranks(components)), components, threshold, most)
+
+
+def _once_or_twice(row: ArtifactRow, components: Components, threshold: float) -> ArtifactRow:
+    """Leave open whether one or two large frontal deflections are blinks; an EOG may prove it."""
+    found, known = components.blinks[row.component], row.figures
+    if row.answer == "yes" or not known or found.n_events > _ONCE_OR_TWICE:
+        return row
+    large = found.height >= _LARGE and not known["amplitude"] < _LARGE_VOLTS
+    if not large or not known["frontality"] >= _FRONTAL or found.rebound > _SWINGS_BACK:
+        return row
+    proven = known["eog_correlation"] >= _PROVEN
+    times = "one event" if found.n_events == 1 else f"{found.n_events} events"
+    reason = f"has the map and the height of a blink, but only {times}"
+    return replace(
+        row,
+        probability=max(row.probability, threshold if proven else 1 - threshold),
+        answer="yes" if proven else "unsure",
+        reason=f"{reason}, which the EOG shows as well" if proven else reason,
+    )
 
 
 def _ranks(components: Components) -> Callable[[ArtifactRow], tuple[int, float]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from mne_otica.artifacts import maps as _maps
 from mne_otica.artifacts import rhythm as _rhythm
 from mne_otica.artifacts import steps as _steps
 from mne_otica.artifacts.eyes import eye_fields, eye_map, has_front, places
+from mne_otica.artifacts.sensors import closest, shared_with, usable_sensors
 from mne_otica.signals.low_rate import LARGE, Prepared, Signals
 from mne_otica.signals.spectra import high_levels, spectral_figures, usable_top
 from mne_otica.signals.unmixing import maps_in_volts
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from mne import Info
     from mne.preprocessing import ICA
 
+HUM = 1.0  # line noise ten times above its neighbours and above the other components
 _EXCERPT = 120.0  # s; about 120 beats, of which a first look takes a fifth of the time of 10 min
-SENSORS = ("eog", "ecg", "emg")  # types of channels that see an artifact directly
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class Components:
     fields: NDArray[np.float64]  # the maps of eyes that turn, likewise
     places: NDArray[np.float64]  # of the EEG channels on a sphere, likewise
     geometry: str
-    sensors: Mapping[str, Signals]  # EOG, ECG and EMG channels, none of which has to be there
+    sensors: Mapping[str, Signals]  # usable EOG, ECG and EMG channels, none has to be there
+    unusable: Mapping[str, str] = field(default_factory=dict)  # why others are not used, by name
 
     @classmethod
     def of(
@@ -51,16 +53,19 @@ class Components:
         if not has_front(expected):
             # Where no electrode is near the eyes, a map cannot speak for or against them.
             expected = np.full(len(names), np.nan)
+        eeg = channels.pick(names)
+        used, why_not = usable_sensors(channels, eeg, sensors)
         fields = np.where(np.isnan(expected)[:, np.newaxis], np.nan, eye_fields(info, names))
         return cls(
             channels.components(ica),
-            channels.pick(names),
+            eeg,
             maps_in_volts(ica)[is_eeg],
             expected,
             fields,
             places(info, names),
             geometry,
-            {sensor: channels.pick(some) for sensor, some in sensors.items() if len(some)},
+            used,
+            why_not,
         )
 
     @classmethod
@@ -76,6 +81,10 @@ class Components:
         names = [self.signals.names[k] for k in rows]
         some = replace(self, signals=self.signals.pick(names), maps=self.maps[:, rows])
         some.__dict__["blinks"] = [self.blinks[k] for k in rows]
+        for name in ("heart", "eog_steps"):
+            if name in self.__dict__:
+                one = getattr(self, name)
+                some.__dict__[name] = [one[k] for k in rows] if isinstance(one, list) else one
         some.__dict__["spectra"] = {name: x[rows] for name, x in self.spectra.items()}
         return some
 
@@ -121,9 +130,18 @@ class Components:
         return found
 
     @cached_property
-    def beats(self) -> list[_rhythm.Rhythm]:
-        """The events of each that recur as a heart does."""
-        return _rhythm.rhythms(self.prepared)
+    def heart(self) -> _rhythm.Rhythm:
+        """The beats of the one heart there is, by an ECG channel or by the signals themselves."""
+        if "ecg" in self.sensors:
+            found = _rhythm.rhythms(self.sensors["ecg"].prepared)
+            best = max(found, key=lambda rhythm: rhythm.z)
+            return replace(best, z=max(best.z, _rhythm.PROVEN))
+        return _rhythm.one_heart(self.prepared, self.excerpt.prepared)
+
+    @cached_property
+    def locking(self) -> NDArray[np.float64]:
+        """The height of the average at the heartbeats, in deviations of each."""
+        return _rhythm.locking(self.prepared, self.heart.peaks)
 
     @cached_property
     def steps(self) -> list[_steps.Steps]:
@@ -145,6 +163,12 @@ class Components:
             figures["burst"] = np.log10(figures["loud_density"] / figures["density"])
             figures["hum_alone"] = figures["hum"] - _quantile(figures["hum"], 0.5)
         return figures
+
+    @cached_property
+    def is_hum(self) -> NDArray[np.bool_]:
+        """Whether each has more line noise than anything else, and more than the others have."""
+        with np.errstate(invalid="ignore"):
+            return (self.spectra["hum_share"] > 0) & (self.spectra["hum_alone"] > HUM)
 
     @cached_property
     def reach(self) -> NDArray[np.float64]:
@@ -189,13 +213,17 @@ class Components:
 
     @cached_property
     def eog_correlations(self) -> NDArray[np.float64]:
-        """The largest absolute correlation of each with an EOG channel; NaN without one."""
+        """The correlation of each with all EOG channels together; NaN without one."""
         if "eog" not in self.sensors:
             return np.full(len(self), np.nan)
-        ours, theirs = (
-            one.outside_bad(one.band) for one in (self.prepared, self.sensors["eog"].prepared)
-        )
-        return np.abs(_maps.correlations(ours, theirs)).max(axis=1)
+        return shared_with(self.signals, self.sensors["eog"])
+
+    @cached_property
+    def eog_steps(self) -> list[_steps.Steps]:
+        """The steps of the EOG channel that each follows most."""
+        eog = self.sensors["eog"]
+        found = _steps.steps(eog.prepared)
+        return [found[k] for k in closest(self.signals, eog)]
 
     @cached_property
     def emg_correlations(self) -> NDArray[np.float64]:
@@ -204,26 +232,6 @@ class Components:
             return np.full(len(self), np.nan)
         ours, theirs = (high_levels(one.spectra) for one in (self.signals, self.sensors["emg"]))
         return _maps.correlations(ours, theirs).max(axis=1)
-
-    @cached_property
-    def locking(self) -> NDArray[np.float64]:
-        """How much each is locked to the heart, relative to chance; NaN if no heart is known.
-
-        The beats are those of an ECG channel, or else of the component that is most like a heart;
-        for that component itself it is NaN.
-        """
-        if "ecg" in self.sensors:
-            beats = max(_rhythm.rhythms(self.sensors["ecg"].prepared), key=lambda one: one.z)
-            own = None
-        else:
-            own = int(np.argmax([one.z for one in self.beats]))
-            beats = self.beats[own]
-        if beats.z < _rhythm.CERTAIN:
-            return np.full(len(self), np.nan)
-        locked = _rhythm.locking(self.prepared, beats.peaks)
-        if own is not None:
-            locked[own] = np.nan
-        return locked
 
 
 def _quantile(values: NDArray[np.float64], share: float) -> float:

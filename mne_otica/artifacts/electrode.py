@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.artifacts.components import Components
+from mne_otica.artifacts.components import HUM, Components
 from mne_otica.artifacts.kinds import Feature, Figures, Kind, Removal
 from mne_otica.artifacts.maps import eye_share, sharpness
-
-_HUM = 1.0  # line noise ten times above its neighbours and above the other components
 
 
 def figures(components: Components, k: int) -> dict[str, float]:
@@ -29,7 +27,6 @@ def figures(components: Components, k: int) -> dict[str, float]:
         "unsteadiness": spectra["unsteadiness"][k],
         "alpha": spectra["alpha"][k],
         "onset": found.onset,
-        "regularity": components.beats[k].z,
         "eye_share": eye_share(components.maps[:, k], components.fields),
     }
 
@@ -48,7 +45,7 @@ def events(components: Components, k: int) -> NDArray[np.int64]:
 
 def label(figures: Figures) -> str:
     """Return the label of mne-icalabel."""
-    return "line noise" if figures["hum"] > _HUM else "channel noise"
+    return "line noise" if figures["hum"] > HUM else "channel noise"
 
 
 KIND = Kind(
@@ -107,7 +104,6 @@ KIND = Kind(
         "onset": Feature(
             ((0.1, 1.5), (0.2, 0.5), (0.3, 0), (0.6, 0)), "", "jumps that nothing in a head makes"
         ),
-        "regularity": Feature(((4, 0), (10, -2), (20, -3)), "it is as regular as a heart"),
         # If few electrodes are near the eyes, a blink may be limited to nearly one electrode.
         "eye_share": Feature(
             ((0.7, 0), (0.85, -1), (0.95, -3)), "its map is that of the eyes (r = {:.2f})"

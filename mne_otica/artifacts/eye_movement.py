@@ -9,6 +9,8 @@ from mne_otica.artifacts.components import Components
 from mne_otica.artifacts.kinds import Feature, Kind, Removal
 from mne_otica.artifacts.maps import eye_share
 
+_FOLLOWS = 0.5  # correlation with the EOG from which the EOG tells the times
+
 
 def figures(components: Components, k: int) -> dict[str, float]:
     """Return the figures of one component."""
@@ -16,18 +18,12 @@ def figures(components: Components, k: int) -> dict[str, float]:
     spectra = components.spectra
     return {
         "eye_share": eye_share(components.maps[:, k], components.fields),
-        "step_height": steps.height,
         "step_rate": steps.rate,
-        "held": steps.held,
         "balance": steps.balance,
         "lopsided": steps.lopsided,
-        "spike": steps.spike,
-        "amplitude": components.volts(k, steps.size) if len(steps.peaks) else np.nan,
         "low": spectra["low"][k],
-        "high": spectra["high"][k],
         "drift": float(components.drifts[k]),
-        "size": float(np.log10(max(components.sizes[k], 1e-6))),
-        "alpha": spectra["alpha"][k],
+        "high": spectra["high"][k],
         "focality": components.focality(k),
         "eog_correlation": float(components.eog_correlations[k]),
     }
@@ -40,7 +36,10 @@ def gate(components: Components, k: int) -> str:
 
 def events(components: Components, k: int) -> NDArray[np.int64]:
     """Return the samples of the recording in the middle of each step."""
-    return components.prepared.to_input(components.steps[k].peaks)
+    steps = components.steps[k]
+    if components.eog_correlations[k] >= _FOLLOWS:
+        steps = components.eog_steps[k]
+    return components.prepared.to_input(steps.peaks)
 
 
 KIND = Kind(
@@ -61,20 +60,10 @@ KIND = Kind(
             "the map of eyes that turn (r = {:.2f})",
             missing=-2.5,
         ),
-        "step_height": Feature(
-            ((4.2, -1), (5, -0.3), (6.5, 0.5), (9, 1.5), (20, 2)),
-            "its steps are no higher than noise ({:.1f} robust SD)",
-            "clear steps ({:.0f} robust SD)",
-        ),
         "step_rate": Feature(
             ((0, -1), (3, -0.3), (10, 0.5), (60, 0.5), (200, 0)),
             "it has few steps ({:.0f} a minute)",
             "{:.0f} steps a minute",
-        ),
-        "held": Feature(
-            ((0, -1), (0.3, -0.5), (0.6, 0.5), (0.9, 1)),
-            "its steps swing back ({:.0%} is left)",
-            "steps that are held ({:.0%} is left)",
         ),
         "balance": Feature(
             ((0.1, -1), (0.4, 0), (0.8, 0.5)),
@@ -86,18 +75,6 @@ KIND = Kind(
             "its deflections go one way, as blinks and pops do (skewness {:.1f})",
             "deflections to both sides",
         ),
-        "spike": Feature(
-            ((1, -0.3), (1.5, 0.3), (3, 1)),
-            "",
-            "the spike potential of the eye muscles at its steps",
-        ),
-        "amplitude": Feature(
-            ((3e-6, -3), (8e-6, -1), (20e-6, 0.5), (200e-6, 1), (600e-6, 0), (2e-3, -2)),
-            "its steps measure {:.0f} uV, those of eyes 10 to 300",
-            "steps of {:.0f} uV",
-            unit=1e6,
-            missing=-0.5,
-        ),
         "low": Feature(
             ((0, -2.5), (0.5, -1), (1, 0.5), (1.5, 1.5), (2.5, 3)),
             "it is not slow",
@@ -105,26 +82,16 @@ KIND = Kind(
         ),
         # Smooth pursuit and slow roving eye movements are slower, and have no steps.
         "drift": Feature(((0, -0.5), (0.2, 0), (0.6, 1), (1, 1.5)), "", "slow swings below 1 Hz"),
-        # Smooth pursuit has hardly any steps, but is larger than brain activity.
-        "size": Feature(
-            ((-0.7, -1), (-0.3, -0.5), (0.2, 0.5), (0.7, 1.5)),
-            "it is smaller than what other channels hold",
-            "larger swings than other channels have at all",
-        ),
         "high": Feature(
             ((-2, 0.5), (-1, 0), (0, -2)),
             "its spectrum is as flat as that of muscle or noise",
-        ),
-        "alpha": Feature(
-            ((0, 0.3), (0.4, -0.5), (1, -2)),
-            "it has an alpha rhythm",
         ),
         "focality": Feature(
             ((0.5, 0), (0.75, -1), (0.95, -4)),
             "{:.0%} of its map is one electrode's alone, as with pops and poor contact",
         ),
         "eog_correlation": Feature(
-            ((0.3, -0.5), (0.5, 0.3), (0.8, 2)),
+            ((0.1, -4), (0.3, -1), (0.5, 0.5), (0.8, 3)),
             "it does not follow the EOG (r = {:.2f})",
             "agreement with the EOG (r = {:.2f})",
         ),

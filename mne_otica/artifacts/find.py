@@ -12,14 +12,15 @@ from mne.utils import logger, verbose
 from numpy.typing import NDArray
 
 from mne_otica.artifacts.blink import judge_together
-from mne_otica.artifacts.components import SENSORS, Components
+from mne_otica.artifacts.components import Components
 from mne_otica.artifacts.kinds import Kind, kinds
 from mne_otica.artifacts.labels import label_of, put_labels
 from mne_otica.artifacts.model import ACCEPT
 from mne_otica.artifacts.scores import ArtifactRow, ArtifactScores, as_events, collected, judged
+from mne_otica.artifacts.sensors import SENSORS
 from mne_otica.artifacts.times import Times, best_group, blink_sources, with_confirmed, with_one_map
 from mne_otica.signals.low_rate import Signals, channels_to_search, check_ica, check_names
-from mne_otica.utils.checks import _validate_flag, _validate_number, _validate_type
+from mne_otica.utils.checks import _validate_flag, _validate_number, _validate_type, warn
 from mne_otica.utils.docs import fill_doc
 
 if TYPE_CHECKING:
@@ -240,8 +241,27 @@ class _Known:
             rows += _limited(own, most)
         labels = [label_of(components, k, rows) for k in range(len(components))]
         scores = collected(rows, names, labels, components.geometry)
+        scores = replace(scores, sensors=self._sensors())
         put_labels(self.ica, scores)
-        return self._with_blinks(scores) if "blink" in names else scores
+        told = self._witnesses(scores)
+        return self._with_blinks(scores, told) if "blink" in names else scores.with_times({}, told)
+
+    def _sensors(self) -> dict[str, str]:
+        """Return what is made of each EOG, ECG and EMG channel; warn of broken ones."""
+        used = [name for one in self.components.sensors.values() for name in one.names]
+        for name, reason in self.components.unusable.items():
+            warn(f"{name} is not used to find artifacts, as {reason}.")
+        broken = {name: f"not used: {why}" for name, why in self.components.unusable.items()}
+        return dict.fromkeys(used, "used") | broken
+
+    def _witnesses(self, scores: ArtifactScores) -> dict[str, str]:
+        """Return the channels that tell the times of the kinds that were found."""
+        seen_by, found = {"eye movement": "eog", "heartbeat": "ecg"}, {}
+        for kind in scores.kinds:
+            sensor = self.components.sensors.get(seen_by.get(kind))
+            if sensor is not None and len(scores.events(kind)):
+                found[kind] = ", ".join(sensor.names)
+        return found
 
     def _judged(self, components: Components, kind: Kind, threshold: float) -> list[ArtifactRow]:
         """Return the rows of one kind, with events."""
@@ -273,7 +293,7 @@ class _Known:
     def _first(self) -> int:
         return getattr(self.inst, "first_samp", 0)
 
-    def _with_blinks(self, scores: ArtifactScores) -> ArtifactScores:
+    def _with_blinks(self, scores: ArtifactScores, told: dict[str, str]) -> ArtifactScores:
         """Return the scores with the recording's blinks in all rows of blink components."""
         names = _eye_channels(self.inst)
         if not names:  # as in epochs, where the component found tells the times
@@ -289,7 +309,7 @@ class _Known:
             replace(row, events=events) if (row.kind, row.answer) == ("blink", "yes") else row
             for row in scores.rows
         )
-        return replace(scores, rows=rows).with_times({"blink": events}, {"blink": source})
+        return replace(scores, rows=rows).with_times({"blink": events}, told | {"blink": source})
 
 
 def _eye_channels(inst: BaseRaw | BaseEpochs) -> list[str]:
@@ -385,8 +405,10 @@ def component_events(
     ica: ICA, inst: BaseRaw | BaseEpochs, components: Sequence[int], kind: str, reject: bool
 ) -> NDArray[np.int64]:
     """Return the samples, from 0, at which components show artifacts of a kind, if of any."""
-    signals = Signals.of_channels(inst, ica.ch_names, reject)
-    known = Components.of(ica, inst.info, signals, {})
+    sensors = sensor_names(inst.info, None)
+    names = list(dict.fromkeys([*ica.ch_names, *sum(sensors.values(), [])]))
+    signals = Signals.of_channels(inst, names, reject)
+    known = Components.of(ica, inst.info, signals, sensors)
     samples = [kinds()[kind].events(known, k) for k in components]
     return np.unique(np.concatenate([np.zeros(0, np.int64), *samples]))
 

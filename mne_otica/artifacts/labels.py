@@ -36,6 +36,8 @@ def label_of(components: Components, k: int, rows: Sequence[ArtifactRow]) -> str
     if sure:
         best = max(sure, key=lambda row: row.probability)
         return kinds()[best.kind].label(best.figures)
+    if components.is_hum[k]:
+        return "line noise"
     falls = components.spectra["high"][k] < _BRAIN_HIGH
     broad = not components.focality(k) > _BRAIN_FOCALITY
     unlikely = all(row.answer == "no" for row in own)
@@ -48,10 +50,7 @@ def put_labels(ica: ICA, scores: ArtifactScores) -> None:
     for kind, found in scores.found.items():
         for key in kinds()[kind].keys:
             labels.setdefault(key, []).extend(k for k in found if k not in labels.get(key, []))
-    if "electrode" in scores.kinds:
-        labels["line_noise"] = [
-            k for k in scores.found["electrode"] if scores.labels[k] == "line noise"
-        ]
+    labels["line_noise"] = [k for k, label in enumerate(scores.labels) if label == "line noise"]
     ica.labels_.update({key: [int(k) for k in found] for key, found in labels.items()})
 
 

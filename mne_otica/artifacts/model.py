@@ -2,7 +2,7 @@
 
 The log odds of a kind are the sum of an intercept and a piecewise linear function of each
 figure. The functions were fitted to recordings with known sources by
-``python -m benchmarks.train``, and are stored in ``model.json`` with the seeds, the date and the
+``python -m training.train``, and are stored in ``model.json`` with the seeds, the date and the
 results.
 """
 

@@ -8,7 +8,7 @@ beyond chance.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -19,91 +19,122 @@ from mne_otica.signals.low_rate import Prepared, filtered, robust_scale, windows
 
 BAND = (3.0, 35.0)  # Hz; where the QRS complex is
 RATES = np.geomspace(35, 210, 20)  # a minute
+_FINER = np.linspace(0.93, 1.07, 15)  # of the best of these
 _REFRACTORY = 0.27  # s; 220 a minute
 _ALIKE = 0.15  # successive intervals of a heart differ by less than this share
 _HALF = 0.15  # s on either side of a beat that its shape is taken from
+# Least z of a heart: of noise it is below 5, of hearts that an ECG proves at least 10 in 30 s.
+HEARTS = 6.0
+PROVEN = 30.0  # z of a heart that an ECG shows, however short the recording
 CERTAIN = 12.0  # z of a heart that needs no other look
 PROMISING = 2.5  # z of a first look that deserves a second
+_MOST_TRIED = 3  # signals, the most regular ones, whose beats all others are asked about
+_ROUNDS = 2  # of asking them
+_SURE = 3.0  # standard errors that a template is taken off, so that chance adds nothing to it
+_NOTHING = 0.2  # of the height of the average beat
 _FEWEST = 5  # beats
 _STRETCH = 5.0  # s; in each, a heart beats
 _SHORTEST = 5.0  # s; below, no rhythm can be told
-_MOST_FOLLOWED = 3  # signals, the most regular ones, whose beats are followed one by one
 _FOLLOWED = 9.0  # deviations beyond chance of a heart that is followed rightly
-_PLAIN = 0.85  # share of intervals that are alike where there is nothing left to follow
 _ENOUGH = 16000  # samples that tell the distribution of a signal
 
 
 @dataclass(frozen=True)
 class Rhythm:
-    """The beats of one signal, and how much they are those of a heart.
+    """Beats, and how much they are those of a heart.
 
-    ``peaks`` are samples of the prepared signal. ``z`` is the number of successive intervals
+    ``peaks`` are samples of the prepared signals. ``z`` is the number of successive intervals
     that are alike, in standard deviations beyond chance; ``regular`` their share; ``rate``
-    per minute; ``height`` the median over beats of the typical shape in robust standard
-    deviations; ``isolation`` that over the highest of what is between beats, as a median;
-    ``coverage`` the share of the recording with regular beats; ``width`` that of the median
-    beat at half height, in seconds; ``consistency`` the median correlation with it; ``followed``
-    what following the beats one by one gains, in deviations beyond chance, NaN where others
-    are more regular, or where all is plain without.
+    per minute; ``coverage`` the share of the recording with regular beats; ``flat`` the share
+    of the average cycle in which nothing happens: much between two beats, little in a rhythm of
+    the brain.
     """
 
     peaks: NDArray[np.intp]
-    polarity: int = 1
     z: float = 0.0
     regular: float = 0.0
     rate: float = 0.0
-    height: float = 0.0
-    isolation: float = 1.0
     coverage: float = 0.0
-    width: float = np.nan
-    consistency: float = np.nan
-    followed: float = np.nan
+    flat: float = 0.0
 
 
 def rhythms(prepared: Prepared) -> list[Rhythm]:
     """Return the most regular events of each signal, of the heart's field or of the pulse."""
-    rate = prepared.sfreq
-    fast = filtered(prepared.wide, rate, BAND[0], min(BAND[1], 0.45 * rate))
-    found, rows = [], []
     # The pulse is as slow as a blink.
-    for row, slower in zip(fast, prepared.band, strict=True):
-        one = _rhythm(row, prepared)
-        if one.z < CERTAIN:
-            one, row = max(
-                (one, row), (_rhythm(slower, prepared), slower), key=lambda pair: pair[0].z
-            )
-        found.append(one)
-        rows.append(row)
-    for k in _to_follow(found):
-        found[k] = _followed(rows[k], found[k], prepared)
+    both = zip(fast_course(prepared), prepared.band, strict=True)
+    found = []
+    for row, slower in both:
+        best = _rhythm(row, prepared)
+        if best.z < CERTAIN:
+            best = max((best, _rhythm(slower, prepared)), key=lambda rhythm: rhythm.z)
+        found.append(best)
     return found
 
 
-def _to_follow(found: list[Rhythm]) -> list[int]:
-    """Return which signals may hold a heart whose beats are not the highest of their peaks."""
-    order = sorted(range(len(found)), key=lambda k: -found[k].z)
-    return [k for k in order[:_MOST_FOLLOWED] if len(found[k].peaks) and found[k].regular < _PLAIN]
+def fast_course(prepared: Prepared) -> NDArray[np.float64]:
+    """Return the signals in the band of the QRS complex."""
+    rate = prepared.sfreq
+    return filtered(prepared.wide, rate, BAND[0], min(BAND[1], 0.45 * rate))
 
 
-def _followed(x: NDArray[np.float64], rhythm: Rhythm, prepared: Prepared) -> Rhythm:
-    """Return the rhythm with what following its beats gains, and those beats if it is much."""
-    x = np.where(prepared.good, rhythm.polarity * x / _scale(x, prepared), 0.0)
-    best = replace(rhythm, followed=0.0)
-    peaks = rhythm.peaks
-    for _ in range(2):
-        matched = _matched(x, peaks, _HALF, prepared)
+def one_heart(prepared: Prepared, excerpt: Prepared) -> Rhythm:
+    """Return the beats that several signals have in common: there is one heart.
+
+    The most regular signals of an excerpt are looked at in all of the recording. What all do
+    at the beats of each of these is a template, whose peaks are beats that one may miss.
+    """
+    first = rhythms(excerpt)
+    some = sorted(range(len(first)), key=lambda k: -first[k].z)[:_MOST_TRIED]
+    some = [k for k in some if len(first[k].peaks)]
+    if not some:
+        return Rhythm(np.array([], dtype=int))
+    alone = first if excerpt is prepared else rhythms(prepared.pick(some))
+    alone = [alone[k] for k in some] if excerpt is prepared else alone
+    fast = fast_course(prepared)
+    scales = np.array([_scale(x, prepared) for x in fast])
+    fast = np.where(prepared.good, fast / np.where(scales > 0, scales, np.inf)[:, np.newaxis], 0.0)
+    found = [best for own in alone for best in (own, *_joined(fast, own.peaks, prepared))]
+    return max(found, key=lambda rhythm: rhythm.z)
+
+
+def _joined(x: NDArray[np.float64], peaks: NDArray[np.intp], prepared: Prepared) -> list[Rhythm]:
+    """Return beats found by what all signals do at these: the highest, and those that are due."""
+    found = []
+    for _ in range(_ROUNDS):
+        if len(peaks) < _FEWEST:
+            break
+        matched = _all_matched(x, peaks, prepared)
         candidates = _candidates(matched, prepared.sfreq)
         if len(candidates) < _FEWEST:
             break
+        highest, z = _most_regular(matched, prepared)
+        found.append(_described(matched, highest, z, prepared))
         path, gain = follow(candidates / prepared.sfreq, matched[candidates])
-        peaks = candidates[path]
-        if gain <= best.followed:
-            break
-        z = _beyond_chance(_compared(peaks, prepared), 60 / _rate(peaks, prepared))
-        if gain >= _FOLLOWED and z > best.z:
-            best = _described(x, matched, peaks, rhythm.polarity, z, prepared)
-        best = replace(best, followed=gain)
-    return best
+        due = candidates[path]
+        if gain >= _FOLLOWED and len(due) >= _FEWEST:
+            z = _beyond_chance(_compared(due, prepared), 60 / _rate(due, prepared))
+            found.append(_described(matched, due, z, prepared))
+            peaks = due
+        else:
+            peaks = highest
+    return found
+
+
+def _all_matched(
+    x: NDArray[np.float64], peaks: NDArray[np.intp], prepared: Prepared
+) -> NDArray[np.float64]:
+    """Return all signals as one, filtered for what they do at these peaks beyond chance."""
+    n = int(_HALF * prepared.sfreq)
+    inside = peaks[(peaks >= n) & (peaks < x.shape[1] - n)]
+    total = np.zeros(x.shape[1])
+    for row in x:
+        windows = windows_around(row, inside, _HALF, prepared.sfreq)
+        mean = windows.mean(axis=0)
+        error = windows.std(axis=0) / np.sqrt(len(windows))
+        shape = np.sign(mean) * np.maximum(np.abs(mean) - _SURE * error, 0) * np.hanning(mean.size)
+        if shape.any():
+            total += np.convolve(row, shape[::-1], "same")
+    return total / max(_scale(total, prepared), np.finfo(float).tiny)
 
 
 def _rhythm(x: NDArray[np.float64], prepared: Prepared) -> Rhythm:
@@ -114,8 +145,7 @@ def _rhythm(x: NDArray[np.float64], prepared: Prepared) -> Rhythm:
     x = np.where(good, x / scale, 0.0)
     # The QRS complex goes one way further than the other.
     low, high = np.quantile(_some(x), (0.005, 0.995))
-    polarity = 1 if high >= -low else -1
-    x = polarity * x
+    x = x if high >= -low else -x
     peaks, z = _most_regular(x, prepared)
     if z < PROMISING:
         return Rhythm(np.array([], dtype=int), z=z)
@@ -128,7 +158,7 @@ def _rhythm(x: NDArray[np.float64], prepared: Prepared) -> Rhythm:
             matched, peaks, z = tried, again, better
         elif half > _HALF:
             break
-    return _described(x, matched, peaks, polarity, z, prepared)
+    return _described(matched, peaks, z, prepared)
 
 
 def _some(x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -157,16 +187,19 @@ def _most_regular(x: NDArray[np.float64], prepared: Prepared) -> tuple[NDArray[n
     peaks = _candidates(x, sfreq)
     ranks = np.empty(len(peaks), int)
     ranks[np.argsort(-x[peaks])] = np.arange(len(peaks))
-    best, best_z = peaks[:0], 0.0
-    for rate in RATES:
-        n = int(rate * minutes)
-        if n > len(peaks) or n < _FEWEST:
-            continue
-        some = peaks[ranks < n]
-        same = _compared(some, prepared)
-        z = _beyond_chance(same, 60 / rate)
-        if z > best_z:
-            best, best_z = some, z
+    best, best_z, best_rate = peaks[:0], 0.0, RATES[0]
+    # Then rates between this one and its neighbours: a beat that is missing costs two intervals.
+    for rates in (RATES, _FINER):
+        for rate in rates * (1.0 if rates is RATES else best_rate):
+            n = int(rate * minutes)
+            if n > len(peaks) or n < _FEWEST:
+                continue
+            some = peaks[ranks < n]
+            z = _beyond_chance(_compared(some, prepared), 60 / rate)
+            if z > best_z:
+                best, best_z, best_rate = some, z, rate
+        if best_z < PROMISING:
+            break
     return best, best_z
 
 
@@ -228,36 +261,30 @@ def _matched(
 
 
 def _described(
-    x: NDArray[np.float64],
-    matched: NDArray[np.float64],
-    peaks: NDArray[np.intp],
-    polarity: int,
-    z: float,
-    prepared: Prepared,
+    matched: NDArray[np.float64], peaks: NDArray[np.intp], z: float, prepared: Prepared
 ) -> Rhythm:
-    sfreq = prepared.sfreq
-    windows = windows_around(x, peaks, _HALF, sfreq)
-    if len(peaks) < _FEWEST or len(windows) < 3:
+    if len(peaks) < _FEWEST:
         return Rhythm(np.array([], dtype=int))
-    median = np.median(windows, axis=0)
-    intervals = np.diff(peaks) / sfreq
+    sfreq, intervals = prepared.sfreq, np.diff(peaks) / prepared.sfreq
     same = alike(intervals)
     regular = np.r_[False, same] | np.r_[same, False]
-    centred = windows - windows.mean(axis=1, keepdims=True)
-    shape = median - median.mean()
-    norms = np.linalg.norm(centred, axis=1) * np.linalg.norm(shape)
     return Rhythm(
         peaks=peaks,
-        polarity=polarity,
         z=z,
         regular=float(_compared(peaks, prepared).mean()),
         rate=float(60 / np.median(intervals)),
-        height=float(median.max()),
-        isolation=_isolation(matched, peaks, sfreq),
         coverage=_coverage(peaks[:-1][regular], prepared),
-        width=_width(median, sfreq),
-        consistency=float(np.median(centred @ shape / np.maximum(norms, 1e-12))),
+        flat=_flat(matched, peaks, sfreq),
     )
+
+
+def _flat(x: NDArray[np.float64], peaks: NDArray[np.intp], sfreq: float) -> float:
+    """Return the share of the average cycle that is near its middle."""
+    cycle = windows_around(x, peaks, 0.45 * np.median(np.diff(peaks)) / sfreq, sfreq)
+    if not len(cycle):
+        return 0.0
+    size = np.abs(cycle.mean(axis=0) - np.median(cycle.mean(axis=0)))
+    return float((size < _NOTHING * size.max()).mean())
 
 
 def _coverage(peaks: NDArray[np.intp], prepared: Prepared) -> float:
@@ -269,37 +296,14 @@ def _coverage(peaks: NDArray[np.intp], prepared: Prepared) -> float:
     return float(reached[counted].mean()) if counted.any() else 0.0
 
 
-def _isolation(x: NDArray[np.float64], peaks: NDArray[np.intp], sfreq: float) -> float:
-    """Return how far beats rise above the highest of the rest between them."""
-    near = int(_HALF * sfreq)
-    starts, stops = peaks[:-1] + near, peaks[1:] - near
-    wide = starts < stops
-    if not wide.any():
-        return 1.0
-    edges = np.c_[starts[wide], stops[wide]].ravel()
-    rest = np.maximum.reduceat(x, edges)[::2]
-    beats = np.minimum(x[peaks[:-1][wide]], x[peaks[1:][wide]])
-    return float(np.median(beats / np.maximum(rest, 0.1)))
-
-
-def _width(shape: NDArray[np.float64], sfreq: float) -> float:
-    middle = len(shape) // 2
-    below = shape < shape[middle] / 2
-    left = np.flatnonzero(below[:middle])
-    right = np.flatnonzero(below[middle:])
-    left = middle - left[-1] if len(left) else middle
-    right = right[0] if len(right) else middle
-    return float((left + right) / sfreq)
-
-
 def locking(prepared: Prepared, beats: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the deflection of each signal that is locked to beats, over that of chance."""
+    """Return the height of the average at the beats, in deviations of each signal."""
     sfreq = prepared.sfreq
     before, after = int(0.15 * sfreq), int(0.45 * sfreq)
     inside = beats[(beats >= before) & (beats < prepared.good.size - after)]
-    if len(inside) < 5:
+    if len(inside) < _FEWEST:
         return np.full(len(prepared.wide), np.nan)
     x = filtered(prepared.wide, sfreq, 1.0, min(BAND[1], 0.45 * sfreq))
     x /= np.maximum(x[:, prepared.good].std(axis=1, keepdims=True), np.finfo(float).tiny)
-    windows = x[:, inside[:, np.newaxis] + np.arange(-before, after)]
-    return np.abs(windows.mean(axis=1)).max(axis=1) * np.sqrt(len(inside))
+    lags = np.arange(-before, after)
+    return np.abs(x[:, inside[:, np.newaxis] + lags].mean(axis=1)).max(axis=1)

@@ -86,6 +86,8 @@ class ArtifactScores:
         ``"component ICA000"``; ``"none"`` without events.
     times : dict
         The events of each kind in the recording, see ``events``.
+    sensors : dict
+        ``"used"`` or why not, for each EOG, ECG and EMG channel.
     """
 
     kinds: tuple[str, ...]
@@ -94,6 +96,7 @@ class ArtifactScores:
     geometry: str
     sources: Mapping[str, str]
     times: Mapping[str, NDArray[np.int64]]
+    sensors: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n_components(self) -> int:

@@ -117,7 +117,8 @@ def clean_raw(
         The maximum number of blink components. The other kinds have no limit.
     reject_by_annotation : bool
         Whether to leave spans annotated as bad out of the fit, the search and the
-        evaluation. Artifacts in these spans are not removed, unless whole components are.
+        evaluation. Blinks in these spans are removed all the same, as
+        :meth:`mne.preprocessing.ICA.apply` does; of other artifacts, only whole components are.
     find_bad_channels : bool
         Whether to look for bad channels that are not marked: 4.5 times as large as the median
         channel, flat, or clipped. They are named in the verdict and ``cleaned.suspects``, added to
@@ -133,7 +134,7 @@ def clean_raw(
         The cleaned recording (``cleaned.raw``) with the ICA, the times of the artifacts, the
         evidence, and for each kind what was removed, the benefit and the harm
         (``cleaned.kinds``). ``cleaned.status`` is ``"cleaned"``; ``"poor"`` if less than half
-        of an artifact was removed, or more than 30 percent of the signal elsewhere;
+        of a kind of artifact was removed, or more than 30 percent of the signal elsewhere;
         ``"unsure"`` if nothing was removed because the evidence was not sufficient; and
         ``"none"`` if no artifact was found, or none that could be removed.
         ``cleaned.verdict`` is a summary with one sentence for each kind;
@@ -344,7 +345,8 @@ def conclude(
         kind: _measured(kind, found, taken, in_band, filtered, ica, settings, brief)
         for kind in found.decisions
     }
-    lines = [line for line in map(kind_line, results.values()) if line]
+    removed = {k: kind for kind, one in results.items() for k in one.components}
+    lines = [line for one in results.values() if (line := kind_line(one, removed))]
     if not brief:
         band = settings["l_freq"], settings["h_freq"]
         settings = settings | recording_facts(raw, filtered, band)
@@ -355,8 +357,8 @@ def conclude(
     lines = lines or [none_line(results)]
     if facts := settings.get("evoked_free"):
         lines.append(evoked_line(facts))
-        samples = {kind: x.events[:, 0] - cleaned.first_samp for kind, x in results.items()}
-        bounds = tuple(round(limit * cleaned.info["sfreq"]) for limit in facts["window"])
+        samples = {kind: x.events[:, 0] - raw.first_samp for kind, x in results.items()}
+        bounds = tuple(round(limit * raw.info["sfreq"]) for limit in facts["window"])
         lines += condition_lines(samples, facts["samples"], bounds)
     verdict = ". ".join(lines)
     logger.info(f"Clean: {verdict}.")
@@ -380,7 +382,7 @@ def _status(results: dict[str, KindResult], taken: Taken) -> str:
     """Return the status: what was removed, or why nothing was."""
     removed = [one for one in results.values() if one.components]
     if taken.courses.any():
-        return "poor" if removed and all(one.poor for one in removed) else "cleaned"
+        return "poor" if any(one.poor for one in removed) else "cleaned"
     return "unsure" if any(one.answer == "unsure" for one in results.values()) else "none"
 
 
@@ -428,7 +430,9 @@ def _measured(
     )
     if part is None or not part.courses.any():
         return result
-    events = removed_events(part, decision.events, filtered)
+    events = decision.events
+    if decision.given is None:
+        events = removed_events(part, events, filtered)
     result = replace(
         result, components=list(part.components), events=events, how=part.how, l_freq=part.l_freq
     )

@@ -198,7 +198,10 @@ def directions(
 
 
 def removed_events(part: Part, given: NDArray[np.int64], like: LowRateRaw) -> NDArray[np.int64]:
-    """Return the events that were removed: those given that were confirmed, and those found."""
+    """Return the events that were removed: those given that were confirmed, and those found.
+
+    The second column is 1 for the latter if there are both: the benefit is not measured there.
+    """
     if part.estimate is None or part.how != "events":
         return given
     apart = _SAME * like.sfreq
@@ -207,7 +210,9 @@ def removed_events(part: Part, given: NDArray[np.int64], like: LowRateRaw) -> ND
     if len(known) and len(found):
         near = np.abs(found[:, np.newaxis] - known)
         found = np.where(near.min(axis=1) <= apart, known[near.argmin(axis=1)], found)
-    return as_events(np.unique(found), kinds()[part.kind].event_id)
+    events = as_events(np.unique(found), kinds()[part.kind].event_id)
+    events[:, 1] = len(known) and ~np.isin(events[:, 0], known)
+    return events
 
 
 def judged(

@@ -169,6 +169,7 @@ def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> 
     # Detrending has the effect of a high-pass filter; without this MNE warns that there was none.
     with ready.info._unlock():
         ready.info["highpass"] = max(ready.info["highpass"], 1.0)
+    ready.baseline = None  # which detrending has replaced; MNE would warn of it
     joined, length = _joined(ready), len(ready.times)
 
     def fit(copy: BaseRaw) -> ICA:

@@ -46,7 +46,8 @@ class Cleaned:
         MNE events of the artifacts removed, with one id per kind (998 for blinks and 999 for
         heartbeats, as in MNE, 997 for eye movements, 995 for electrodes), and of blinks that
         were found but not removed. They can be passed to :class:`mne.Epochs`. Muscle
-        activity has no events.
+        activity has no events. The second column is 1 for events that only the removal found, at
+        which the benefit is not measured.
     artifacts : instance of ArtifactScores
         Probability, answer and reason for each component and each kind of artifact, also for
         kinds that were not to be removed.
@@ -64,10 +65,10 @@ class Cleaned:
         One sentence for each kind that was found: the share removed, events, components, and
         the share of the signal removed elsewhere; or why nothing was removed.
     status : str
-        ``"cleaned"``; ``"poor"`` if of every kind removed less than half was removed, or more
-        than 30 percent of the signal elsewhere; ``"unsure"`` if nothing was removed because
-        the evidence was not sufficient; ``"none"`` if no artifact was found, or none whose
-        removal does measurable good.
+        ``"cleaned"``; ``"poor"`` if of any kind removed less than half was removed, or more
+        than 30 percent of the signal elsewhere (the verdict says which and what to try);
+        ``"unsure"`` if nothing was removed because the evidence was not sufficient; ``"none"``
+        if no artifact was found, or none whose removal does measurable good.
     epochs : instance of Epochs | None
         The cleaned epochs, of :func:`mne_otica.clean_epochs`.
     suspects : dict
@@ -373,8 +374,9 @@ def _figures(one: KindResult) -> list[tuple[str, str]]:
         return []
     benefit, harm, many = one.benefit, one.harm, f"{one.event}s"
     names = benefit.most_affected()
-    taken = ", ".join(f"{name} {share:.1%}" for name, share in harm.taken_out_per_band.items())
-    power = ", ".join(f"{name} {change:+z.1%}" for name, change in harm.band_power.items())
+    # A recording of 32 Hz has no gamma.
+    taken = _bands(harm.taken_out_per_band, ".1%")
+    power = _bands(harm.band_power, "+z.1%")
     rows = [
         (
             f"Reduction of the average {one.event} at {', '.join(names)}",
@@ -385,13 +387,18 @@ def _figures(one: KindResult) -> list[tuple[str, str]]:
             f"Reduction of the RMS at {many}, all channels",
             f"{benefit.overall:.0%}{_over_events(benefit.interval, many)}",
         ),
-        (f"Removed away from {many}", f"{harm.taken_out:.1%} of the signal ({taken})"),
-        (f"Change of power away from {many}", power),
         ("Rank", f"{harm.rank_before} before, {harm.rank_after} after"),
     ]
-    if harm.sham is not None:
-        rows.insert(-2, (f"Removed for sham {many}", f"{harm.sham:.1%} of the signal"))
-    return rows
+    if not np.isnan(harm.taken_out):
+        bands = f" ({taken})" if taken else ""
+        rows.append((f"Removed away from {many}", f"{harm.taken_out:.1%} of the signal{bands}"))
+        if harm.sham is not None:
+            rows.append((f"Removed for sham {many}", f"{harm.sham:.1%} of the signal"))
+    return rows + [(f"Change of power away from {many}", power)] * bool(power)
+
+
+def _bands(shares: dict[str, float], form: str) -> str:
+    return ", ".join(f"{name} {x:{form}}" for name, x in shares.items() if not np.isnan(x))
 
 
 def _over_events(interval: tuple[float, float], events: str) -> str:

@@ -242,12 +242,11 @@ class KindResult:
     def poor(self) -> bool:
         """Whether little of the artifact was removed, or much else.
 
-        There is no limit for muscle: it may be anywhere, and the signal above 15 Hz is partly
-        brain activity.
+        Of muscle, which may be anywhere, only the latter is known: the signal above 15 Hz is
+        partly brain activity.
         """
-        if self.gone is None or self.l_freq is not None:
-            return False
-        return self.gone < LEAST_REMOVED or (self.cost or 0.0) > OVER_CLEANED
+        little = self.gone is not None and self.l_freq is None and self.gone < LEAST_REMOVED
+        return little or (self.cost or 0.0) > OVER_CLEANED
 
     def __repr__(self) -> str:
         gone = "" if self.gone is None else f", gone={self.gone:.2f}"

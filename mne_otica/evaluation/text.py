@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ PLURALS = {
     "electrode": "electrodes",
 }
 LONGEST = 200  # characters of a sentence
+_COMPONENT = re.compile(r"ICA(\d+)")
 _NAMED = 4  # components named in a sentence
 
 
@@ -23,18 +25,23 @@ def component_names(components: Sequence[int]) -> list[str]:
     return [f"ICA{component:03d}" for component in components]
 
 
-def kind_line(result: KindResult) -> str:
-    """Return the sentence about one kind; empty if it was not found."""
+def kind_line(result: KindResult, elsewhere: Mapping[int, str] | None = None) -> str:
+    """Return the sentence about one kind; empty if it was not found.
+
+    ``elsewhere`` are the kinds that were removed from components.
+    """
     name = PLURALS[result.kind]
     if not result.components:
         if result.not_removed:
-            return f"{name}: found in {_names(result.not_removed)}, not removed: {result.why}"
+            kept = _kept(result.not_removed, elsewhere or {})
+            return f"{name}: found in {_names(result.not_removed)}, {kept}: {result.why}"
         if result.answer == "unsure":
-            return _short(f"{name}: unsure, not removed: {result.reason}")
+            kept = _kept([int(k) for k in _COMPONENT.findall(result.reason)[:1]], elsewhere or {})
+            return _short(f"{name}: unsure, {kept}: {result.reason}", "; check it by eye")
         return ""
     if result.gone is None:
         return f"{name}: removed {_source(result)}; no whole event to measure it by"
-    share = f"{100 * result.gone:.0f} %"
+    share = _percent(result.gone, 0)
     if result.l_freq is not None:
         line = f"{name}: {share} above {result.l_freq:g} Hz removed {_source(result)}"
     else:
@@ -42,11 +49,22 @@ def kind_line(result: KindResult) -> str:
     return line + _elsewhere(result) + _advice(result)
 
 
+def _kept(components: Sequence[int], elsewhere: Mapping[int, str]) -> str:
+    """Return that a kind was not removed, but what was, so that sentences do not contradict."""
+    others = [elsewhere[k] for k in components if k in elsewhere]
+    return f"only its {PLURALS[others[0]]} removed" if others else "not removed"
+
+
+def _percent(share: float, digits: int) -> str:
+    """Return a share as text; more than all of a signal is no share of it."""
+    return "over 100 %" if share > 1 else f"{100 * max(share, 0.0):.{digits}f} %"
+
+
 def _elsewhere(result: KindResult) -> str:
     cost = result.cost
     if cost is None or cost != cost:
         return "; events too frequent to measure elsewhere" if result.l_freq is None else ""
-    return f"; {100 * cost:.1f} % " + ("elsewhere" if result.l_freq is None else "of the signal")
+    return f"; {_percent(cost, 1)} " + ("elsewhere" if result.l_freq is None else "of the signal")
 
 
 def _advice(result: KindResult) -> str:
@@ -74,7 +92,7 @@ def _source(result: KindResult) -> str:
 
 def hand_line(components: Sequence[int], share: float) -> str:
     """Return the sentence about whole components that a person chose."""
-    return f"chosen by hand: {_names(components)}; {100 * share:.1f} % of the signal removed"
+    return f"chosen by hand: {_names(components)}; {_percent(share, 1)} of the signal removed"
 
 
 def evoked_line(facts: Mapping[str, Any]) -> str:
@@ -89,7 +107,7 @@ def evoked_line(facts: Mapping[str, Any]) -> str:
     )
     if facts["left_out"]:
         line += f"; too few trials without blinks: {', '.join(facts['left_out'])}"
-    return line
+    return _short(line, "")
 
 
 def none_line(kinds: Iterable[str]) -> str:
@@ -108,6 +126,9 @@ def _names(components: Sequence[int]) -> str:
     return listed(component_names(components))
 
 
-def _short(line: str) -> str:
-    """Return a sentence that is not too long."""
-    return line if len(line) <= LONGEST else line[: LONGEST - 1].rsplit(" ", 1)[0] + "…"
+def _short(line: str, advice: str) -> str:
+    """Return a sentence with its advice, without the last clauses if it is too long."""
+    while len(line) + len(advice) > LONGEST and " and " in line:
+        line = line.rpartition(" and ")[0]
+    room = LONGEST - len(advice)
+    return (line if len(line) <= room else line[: room - 1].rsplit(" ", 1)[0] + "…") + advice

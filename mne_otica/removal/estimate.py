@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -14,6 +14,7 @@ from scipy.signal import resample_poly
 
 from mne_otica.removal.linear_estimate import WINDOW, Array, Component, Frame, Mask, Samples
 from mne_otica.removal.separation import State, estimate_given, quietness, separate
+from mne_otica.signals.windows import runs
 
 RATE = 80.0  # Hz; the artifact is smooth, and estimated at about this rate
 _DRAWS_OUT = 0.4  # Hz; a lower high-pass filter only adds drift to an event
@@ -48,6 +49,27 @@ class Estimate:
     windows: NDArray[np.int64]
     whole: bool
     model: _Sham | None = field(default=None, repr=False)
+
+    def joined(self, other: Estimate, chosen: Mask) -> Estimate:
+        """Add the events of another estimate among chosen samples where this changes nothing."""
+        own, part = self.part.any(axis=0), self.part.copy()
+        new = chosen[other.events] & ~own[other.events]
+        for start, stop in runs(other.part.any(axis=0)):
+            if new[(other.events >= start) & (other.events < stop)].any():
+                span = slice(start, stop)
+                # Windows that overlap are cut at the edges of the chosen samples.
+                alone = (
+                    chosen[span] & ~own[span] if own[span].any() else np.ones(stop - start, bool)
+                )
+                part[:, span][:, alone] = other.part[:, span][:, alone]
+        order = np.argsort(np.r_[self.events, other.events[new]], kind="stable")
+        return replace(
+            self,
+            part=part,
+            events=np.r_[self.events, other.events[new]][order],
+            weights=np.r_[self.weights, other.weights[new]][order],
+            windows=runs(part.any(axis=0)),
+        )
 
 
 class _Sham(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import mne
@@ -139,7 +140,7 @@ def remove_artifacts(
         The components that hold the artifacts; None uses ``ica.exclude``. If it is empty, nothing
         is removed.
     %(reject_spans)s
-        Events in these spans are not removed.
+        Of the events in these spans, only blinks are removed.
     %(verbose)s
 
     Returns
@@ -261,14 +262,19 @@ def parts_of(
             highpass = inst.info["highpass"] or 0.0
             # Offsets may differ between concatenated runs, which are not the artifact's.
             levelled = level(np.where(broken, np.nan, left[rows]), whole_runs)
-            estimate = kind_part(
+            estimate_without = partial(
+                kind_part,
                 kinds()[kind].removal,
                 levelled,
                 inst.info["sfreq"],
                 samples,
-                bad,
                 highpass=highpass,
             )
+            estimate = estimate_without(bad)
+            annotated = bad & ~broken
+            if kind == "blink" and annotated.any() and isinstance(inst, mne.io.BaseRaw):
+                # What is annotated says nothing about blinks elsewhere, but they are removed there.
+                estimate = estimate.joined(estimate_without(broken), annotated)
             part = Part(kind, list(components), np.where(broken, 0.0, estimate.part), estimate)
         left[rows] = left[rows] - part.courses
         parts.append(part)
@@ -296,7 +302,9 @@ def without(raw: BaseRaw, ica: ICA, courses: NDArray[np.float64]) -> BaseRaw:
 
     A recording that is not loaded is not loaded here, either.
     """
-    if not raw.preload and courses.any():
+    if not courses.any():
+        return raw.copy()
+    if not raw.preload:
         maps = np.zeros((len(raw.ch_names), len(ica.exclude)))
         picks = [raw.ch_names.index(name) for name in ica.ch_names]
         maps[picks] = maps_in_volts(ica)[:, ica.exclude]

@@ -144,11 +144,11 @@ def spectral_figures(spectra: Spectra, top: float) -> dict[str, NDArray[np.float
         hum_share=_hum_share(freqs, power.mean(axis=1).astype(float)),
         # Each frequency over its own median, so that none outweighs the others.
         unsteadiness=_unsteadiness(
-            (power[:, :, high] / density[:, np.newaxis, high]).mean(axis=2), int(high.sum())
+            _mean(power[:, :, high] / density[:, np.newaxis, high]), int(high.sum())
         ),
-        density=density[:, high].mean(axis=1),
+        density=_mean(density[:, high]),
         loud_slope=_slope(freqs[high], loud[:, high]),
-        loud_density=loud[:, high].mean(axis=1),
+        loud_density=_mean(loud[:, high]),
         loud_high=_ratio(
             np.maximum(loud - density, _LEAST_ADDED * density), high, _between(freqs, 3, 12)
         ),
@@ -159,8 +159,14 @@ def spectral_figures(spectra: Spectra, top: float) -> dict[str, NDArray[np.float
 def _loud(power: NDArray[np.float32], high: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return the density of each signal in its loudest tiles above 20 Hz."""
     n = max(2, power.shape[1] // 10)
-    order = np.argsort(-power[:, :, high].mean(axis=2), axis=1)[:, :n]
+    order = np.argsort(-_mean(power[:, :, high]), axis=1)[:, :n]
     return np.take_along_axis(power, order[:, :, np.newaxis], axis=1).mean(axis=1).astype(float)
+
+
+def _mean(values: NDArray) -> NDArray:
+    """Return the mean over frequencies; NaN without a warning where a low rate leaves none."""
+    with np.errstate(invalid="ignore"):
+        return values.sum(axis=-1) / np.float64(values.shape[-1])
 
 
 def _between(freqs: NDArray[np.float64], low: float, high: float) -> NDArray[np.bool_]:
@@ -170,18 +176,19 @@ def _between(freqs: NDArray[np.float64], low: float, high: float) -> NDArray[np.
 def _ratio(
     density: NDArray[np.float64], above: NDArray[np.bool_], below: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    return np.log10(density[:, above].mean(axis=1) / density[:, below].mean(axis=1))
+    return np.log10(_mean(density[:, above]) / _mean(density[:, below]))
 
 
 def _slope(freqs: NDArray[np.float64], density: NDArray[np.float64]) -> NDArray[np.float64]:
-    x = np.log10(freqs) - np.log10(freqs).mean()
+    x = np.log10(freqs) - _mean(np.log10(freqs))
     y = np.log10(density)
-    return (y - y.mean(axis=1, keepdims=True)) @ x / (x @ x)
+    with np.errstate(invalid="ignore"):
+        return (y - _mean(y)[:, np.newaxis]) @ x / (x @ x)
 
 
 def _peak(freqs: NDArray[np.float64], density: NDArray[np.float64]) -> NDArray[np.float64]:
     around = _between(freqs, 3.5, 6) | _between(freqs, 15, 19)
-    line = np.log10(density[:, around]).mean(axis=1)
+    line = _mean(np.log10(density[:, around]))
     return np.log10(density[:, _between(freqs, 7, 13)].max(axis=1)) - line
 
 

@@ -119,7 +119,9 @@ def test_labels_are_those_of_other_packages(troubled):
     assert ica.labels_["muscle"] == found["muscle"]
     assert ica.labels_["ch_noise"] == found["electrode"]
     assert set(ica.labels_["eog"]) == {*found["blink"], *found["eye movement"]}
-    assert set(ica.labels_["line_noise"]) <= set(found["electrode"])
+    assert ica.labels_["line_noise"] == [
+        k for k, label in enumerate(scores.labels) if label == "line noise"
+    ]
     assert ica.exclude == []
     assert scores.labels[found["heartbeat"][0]] == "heart beat"
     rows = component_rows(scores, {"blink": found["blink"]})
@@ -330,3 +332,36 @@ def test_the_heart_is_found_where_a_hidden_ecg_proves_it(shared_data, name):
     found, scores = find_bads_artifacts(ica, raw.copy().pick("eeg"), artifacts="heartbeat")
     assert seen.max() >= 1, f"no component is locked by {LOCKED} deviations"
     assert int(np.argmax(seen)) in found["heartbeat"], scores
+
+
+# -- sensors that are broken --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fault", ["flat", "clipped", "no heartbeat"])
+def test_a_broken_ecg_is_named_and_changes_nothing(troubled, judged, fault):
+    sim, ica = troubled
+    raw = with_ecg(sim)
+    noise = 1e-3 * np.random.default_rng(1).standard_normal(raw.n_times)
+    broken = {"flat": 0 * noise, "clipped": np.clip(noise, -1e-3, 1e-3), "no heartbeat": noise}
+    raw._data[-1] = broken[fault]
+    with pytest.warns(RuntimeWarning, match=f"ECG is not used .* {fault}"):
+        found, scores = find_bads_artifacts(ica, raw, artifacts="heartbeat")
+    assert fault in scores.sensors["ECG"]
+    assert found["heartbeat"] == judged[0]["heartbeat"]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_ecg_tells_the_times_of_beats_even_upside_down_or_beside_a_broken_one(troubled, sign):
+    sim, ica = troubled
+    raw = with_ecg(sim)
+    raw._data[-1] *= sign
+    info = mne.create_info(["ECG2"], raw.info["sfreq"], "ecg")
+    raw.add_channels([mne.io.RawArray(np.zeros((1, raw.n_times)), info)], True)
+    with pytest.warns(RuntimeWarning, match="ECG2 is not used"):
+        found, scores = find_bads_artifacts(ica, raw, artifacts="heartbeat")
+    assert holder(sim, ica, "heartbeat") in found["heartbeat"]
+    assert scores.sources["heartbeat"] == "ECG"
+    assert scores.sensors["ECG"] == "used"
+    truth = sim.events["heartbeat"][:, 0]
+    away = np.abs(scores.events("heartbeat")[:, :1] - truth)
+    assert (away.min(axis=0) <= 0.06 * 200).mean() > 0.9

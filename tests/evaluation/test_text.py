@@ -55,6 +55,21 @@ def test_sentences_are_short():
     assert len(repr({"blink": many})) < 400
 
 
+def test_sentences_do_not_contradict_each_other():
+    """A component that one kind was removed from is not said to be left as it is by another."""
+    unsure = KindResult("eye movement", "unsure", [], np.zeros((0, 3), int), "none", "ICA000, slow")
+    line = "eye movements: unsure, only its blinks removed: ICA000, slow; check it by eye"
+    assert kind_line(unsure, {0: "blink"}) == line
+    assert "unsure, not removed: ICA000" in kind_line(unsure, {1: "blink"})
+    found = result(None, kind="heartbeat", how="none", components=(), not_removed=[0], why="x")
+    assert kind_line(found, {0: "blink"}).endswith("found in ICA000, only its blinks removed: x")
+
+
+def test_figures_are_shares():
+    many = result(0.3, 4.14, kind="muscle", how="band", l_freq=15.0)
+    assert "over 100 % of the signal; poor: much else removed" in kind_line(many)
+
+
 def test_other_sentences():
     assert hand_line([3], 0.125) == "chosen by hand: ICA003; 12.5 % of the signal removed"
     assert none_line(["blink", "muscle"]) == "no blinks or muscle found, nothing removed"

@@ -1,0 +1,102 @@
+"""Every number of a verdict, computed again from the recording, the cleaned one and the events."""
+
+import re
+
+import mne
+import numpy as np
+import pytest
+
+from mne_otica import clean_raw, datasets
+
+IDS = {"blinks": 998, "eye movements": 997, "heartbeats": 999, "electrodes": 995}
+MARGINS = {"blinks": 1.0, "eye movements": 0.25, "heartbeats": 0.0, "electrodes": 1.0}
+SENTENCE = re.compile(
+    r"(?P<kind>[a-z ]+): (?P<gone>\d+) % removed \((?P<n>\d+) events?, (?P<whole>all of )?.*?\)"
+    r"(; (?P<away>[\d.]+) % elsewhere)?"
+)
+
+
+def rms(x):
+    return np.sqrt(np.mean(x**2))
+
+
+def directions(removed, samples, away):
+    """Return the sign of the step in what was removed, at the channel with most of it."""
+    course = removed[np.argmax(np.sum(removed**2, axis=1))]
+    last = len(course) - 1
+    after, before = (course[(samples + k).clip(0, last)] for k in (away, -away))
+    return np.where(after >= before, 1.0, -1.0)
+
+
+def computed(raw, result, kind):
+    """Return share removed of the average, and of the signal elsewhere, at good samples."""
+    names = [name for name in raw.copy().pick("eeg", exclude="bads").ch_names]
+    names = [name for name in names if name not in result.raw.info["bads"]]
+    sfreq, changed = raw.info["sfreq"], raw.get_data(names) - result.raw.get_data(names)
+    high = min(40.0, sfreq / 2)
+    pair = [
+        one.copy().load_data().pick(names).filter(1.0, None if high < 40 else high, verbose="error")
+        for one in (raw, result.raw)
+    ]
+    before, after = (one.get_data() for one in pair)
+    good = np.isfinite(raw.get_data([0], reject_by_annotation="NaN")[0])
+    events = result.events[result.events[:, 2] == IDS[kind]]
+    samples, counts = events[:, 0] - raw.first_samp, events[:, 1] == 0
+    half, away = (round(x * sfreq) for x in (0.25, 0.1))
+    signs = np.ones(len(samples))
+    if kind == "eye movements":
+        signs = directions(before - after, samples, away)
+    whole = [
+        (k, sign)
+        for k, sign in zip(samples[counts], signs[counts], strict=True)
+        if 2 * half <= k < raw.n_times - half and good[k - half : k + half].all()
+    ]
+    means = []
+    for x in (before, after):
+        mean = np.mean([sign * x[:, k - 2 * half : k + half] for k, sign in whole], axis=0)
+        means.append(mean[:, half:] - mean[:, :half].mean(axis=1, keepdims=True))
+    most = np.argsort(-rms_rows(means[0]))[:5]
+    far = good.copy()
+    reach = half + int(MARGINS[kind] * sfreq)
+    for k in samples:
+        far[max(0, k - reach) : k + reach] = False
+    same = ~changed.any(axis=0)
+    gone = np.where(same, 0.0, before - after)
+    elsewhere = rms(gone[:, far]) / rms(before[:, far]) if far.sum() > 2 * sfreq else None
+    return 1 - rms(means[1][most]) / rms(means[0][most]), elsewhere
+
+
+def rms_rows(x):
+    return np.sqrt(np.mean(x**2, axis=1))
+
+
+def check(raw, kind):
+    """Compare the figures of a verdict about one kind with those computed again."""
+    result = clean_raw(raw, artifacts=kind)
+    for sentence in result.verdict.split(". "):
+        found = SENTENCE.match(sentence)
+        if not found:
+            continue
+        gone, elsewhere = computed(raw, result, found["kind"])
+        assert int(found["n"]) == np.sum(result.events[:, 2] == IDS[found["kind"]])
+        assert int(found["gone"]) / 100 == pytest.approx(gone, abs=0.05)
+        if found["away"] and elsewhere is not None:
+            assert float(found["away"]) / 100 == pytest.approx(elsewhere, abs=0.01)
+
+
+RECORDINGS = """biocalib eegmat_00 eegmat_01_1 eegmat_03 eegmat_05_1 eegmat_14_1 eegmat_20_1
+eegmmidb_S001R01 eegmmidb_S018R02 eegr_multimodal eeguana_faces emotiv_eyestate hypyp_ec1
+microstates_ec mmidb_S002R01 mmidb_S004R01 mne_sample_24s muse4 openbci8 oset22 oset30
+sample28""".split()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["blink", "eye movement", "heartbeat", "electrode"])
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_figures_of_the_verdict(shared_data, name, kind):
+    (path,) = shared_data.glob(f"{name}_raw.fif*")
+    check(mne.io.read_raw_fif(path, preload=True), kind)
+
+
+def test_figures_of_the_verdict_about_the_shipped_recording():
+    check(datasets.sample(), "blink")

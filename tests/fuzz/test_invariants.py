@@ -1,0 +1,152 @@
+"""What holds for any recording: nothing else changes, and the words agree with the data."""
+
+import re
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from numpy.testing import assert_allclose, assert_array_equal
+
+from mne_otica import clean_epochs, clean_raw
+from mne_otica.evaluation.text import LONGEST
+from mne_otica.signals.unmixing import maps_in_volts
+from tests.fuzz.strategies import epoched, files, made
+
+# Of examples in all; made-up recordings take a third of a second each.
+DAILY, THOROUGH = 50, 2000
+ALLOWED = "Only .* s of|microvolts|longer than the signal|did not converge"
+REFUSED = (
+    "constant|no finite value|Fewer than 2|at least 2|All epochs have NaN|too few|no samples to fit"
+)
+
+
+def cleaned(function, made, *args):
+    """Call a function that may refuse a recording, but only in words that help."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=ALLOWED, category=RuntimeWarning)
+        try:
+            return function(*args, artifacts=made.artifacts, removal=made.removal)
+        except ValueError as error:
+            if re.search(REFUSED, str(error)):
+                return None
+            raise
+
+
+def check_words(result):
+    """Check that no sentence is empty, long, or has figures that are none."""
+    sentences = re.split(r"\. (?=[a-z])", result.verdict)
+    for text in (*sentences, *(value for _, value in result.summary())):
+        assert text.strip()
+        assert "nan" not in re.findall(r"[a-z]+", text)
+        assert not re.search(r"; ;|, ,|\(\)|: ?$|; ?$", text), text
+    for text in sentences:
+        assert len(text) <= LONGEST, text
+        shares = [float(x) for x in re.findall(r"(-?[\d.]+) ?%", text)]
+        assert all(0 <= share <= 100 for share in shares), text
+
+
+def check_status(result, changed):
+    """Check that the status is what happened to the data."""
+    assert changed == (result.status in ("cleaned", "poor")) == bool(result.ica.exclude)
+    removed = [one for one in result.kinds.values() if one.components]
+    assert sorted({k for one in removed for k in one.components}) == sorted(result.ica.exclude)
+    assert (result.status == "poor") == any(one.poor for one in removed)
+    for one in removed:
+        assert one.gone is None or one.gone > 0
+        assert not set(one.components) & set(one.not_removed)
+
+
+def check_rank(result):
+    """Check that a loss of rank is said."""
+    for one in result.kinds.values():
+        if one.harm is not None and one.harm.rank_after < one.harm.rank_before:
+            assert "rank lower by" in result.verdict
+
+
+def same(one, other):
+    """Return whether two arrays are equal to the bit."""
+    return one.shape == other.shape and one.tobytes() == other.tobytes()
+
+
+def check_raw(made, folder):
+    """Clean a recording, and check that all is as it should be."""
+    raw = made.read(folder)
+    data, bads, annotations = raw.get_data(), list(raw.info["bads"]), raw.annotations.copy()
+    result = cleaned(clean_raw, made, raw)
+    assert same(raw.get_data(), data)
+    assert raw.info["bads"] == bads
+    assert raw.annotations == annotations
+    if result is None:
+        return
+    after = result.raw.get_data()
+    part = result.removed.any(axis=0) if len(result.removed) else np.zeros(raw.n_times, bool)
+    assert same(after[:, ~part], data[:, ~part])
+    picks = [raw.ch_names.index(name) for name in result.ica.ch_names]
+    others = np.setdiff1d(np.arange(len(data)), picks)
+    assert same(after[others], data[others])
+    removed = maps_in_volts(result.ica)[:, result.ica.exclude] @ result.removed
+    size = np.nanmax(np.abs(data))
+    assert_allclose(after[picks] + removed, data[picks], rtol=0, atol=1e-12 * size)
+    check_words(result)
+    check_status(result, not np.array_equal(after, data, equal_nan=True))
+    check_rank(result)
+    again = cleaned(clean_raw, made, raw)
+    assert same(again.raw.get_data(), after)
+    assert again.verdict == result.verdict
+
+
+def check_epochs(made):
+    """Clean epochs with and without their recording."""
+    raw = made.raw()
+    epochs = made.cut(raw)
+    data = epochs.get_data()
+    for args in ((epochs,), (epochs, raw)):
+        result = cleaned(clean_epochs, made, *args)
+        assert same(epochs.get_data(), data)
+        if result is None:
+            continue
+        after = result.epochs.get_data()
+        assert_array_equal(np.isnan(after), np.isnan(data))
+        check_words(result)
+        if len(args) == 2:
+            check_status(result, not np.array_equal(result.raw.get_data(), raw.get_data(), True))
+            expected = made.cut(result.raw).get_data()
+            size = np.nanmax(np.abs(raw.get_data()))
+            assert_allclose(after, expected, rtol=0, atol=1e-9 * size)
+        else:
+            check_status(result, not np.array_equal(after, data, equal_nan=True))
+
+
+def search(strategy, n_examples, check):
+    """Check that many examples; they are small, so that none need be made smaller."""
+    checks = [HealthCheck.too_slow, HealthCheck.data_too_large]
+
+    @settings(max_examples=n_examples, phases=[Phase.generate], suppress_health_check=checks)
+    @given(made=strategy)
+    def each(made):
+        check(made)
+
+    each()
+
+
+def both(share):
+    """Return a decorator that makes a daily test, and a thorough one."""
+    thorough = pytest.param(int(THOROUGH * share), marks=pytest.mark.slow)
+    return pytest.mark.parametrize("n_examples", [int(DAILY * share), thorough])
+
+
+@both(0.5)
+def test_any_recording(n_examples, tmp_path):
+    search(made(), n_examples, partial(check_raw, folder=tmp_path))
+
+
+@both(0.2)
+def test_any_file_that_is_not_loaded(n_examples, tmp_path):
+    search(files(), n_examples, partial(check_raw, folder=tmp_path))
+
+
+@both(0.3)
+def test_any_epochs(n_examples):
+    search(epoched(), n_examples, check_epochs)

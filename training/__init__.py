@@ -1,0 +1,1 @@
+"""What makes the data files of the package: the curves of the finder."""
