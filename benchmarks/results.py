@@ -297,10 +297,13 @@ def training() -> str:
     path = ROOT / "mne_otica" / "artifacts" / "model.json"
     rows = []
     for kind, data in json.loads(path.read_text(encoding="utf-8"))["kinds"].items():
-        one = data["training"]
-        cells = [kind, str(one["n"]), str(one["n_holding"]), f"{one['brier']:.4f}"]
-        cells += [f"{one['sensitivity']:.1%}", f"{one['specificity']:.2%}"]
-        rows.append([*cells, f"{one['right_above_0_9']:.1%}"])
+        training = data["training"]
+        for origin in ("simulated", "real") if "real" in training else ("",):
+            found = training[origin] if origin else training
+            name = f"{kind}, {origin}" if origin else kind
+            cells = [name, str(found["n"]), str(found["n_holding"]), f"{found['brier']:.4f}"]
+            cells += [f"{found['sensitivity']:.1%}", f"{found['specificity']:.2%}"]
+            rows.append([*cells, f"{found['right_above_0_9']:.1%}"])
     head = "kind, components, holding it, Brier score, found, left alone, given 0.9 or more: right"
     return markdown(head.split(", "), rows)
 
