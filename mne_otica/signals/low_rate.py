@@ -39,7 +39,7 @@ LARGE = 4.0  # robust standard deviations; below, everything has peaks
 PLAUSIBLE_VOLTS = (1e-7, 1e-2)  # median deviation of EEG that can be in volts
 _REACH = 0.2  # s on either side of a large deflection that belong to it
 _ROUNDS = 4  # of setting deflections aside
-_ENOUGH = 100  # samples of a stretch that tell the order of its size
+_ENOUGH = 100  # samples of a stretch, enough to estimate its amplitude
 _LEAST_BETWEEN = 0.2  # share of the samples that have to be left between them
 
 
@@ -348,7 +348,7 @@ def _check_length(rate: float, bad: NDArray[np.bool_]) -> None:
 
 
 def _check_volts(eeg: NDArray[np.float64]) -> bool:
-    """Warn where the data do not look like EEG in volts, and tell whether they do."""
+    """Warn where the data do not look like EEG in volts, and return whether they do."""
     if not eeg.size:
         return True
     n = max(1, eeg.shape[1] // 64)
