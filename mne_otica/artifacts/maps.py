@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from mne_otica.artifacts.events import correlation
 from mne_otica.signals.low_rate import Prepared
 
-_FLAT = 1e-3  # the least that is told from nothing
+_FLAT = 1e-3  # smaller values count as zero
 
 
 def event_maps(prepared: Prepared, peaks: NDArray[np.float64]) -> NDArray[np.float64]:

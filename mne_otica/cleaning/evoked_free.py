@@ -1,7 +1,7 @@
 """Fit an ICA on a copy without the evoked responses.
 
 A response that follows the same stimuli as the artifacts gets a share in their topography, in any
-ICA, and is then removed with them. Trials without artifacts tell what the response is.
+ICA, and is then removed with them. Trials without artifacts show the response.
 """
 
 from __future__ import annotations

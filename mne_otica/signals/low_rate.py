@@ -347,7 +347,7 @@ def _check_length(rate: float, bad: NDArray[np.bool_]) -> None:
 
 
 def _check_volts(eeg: NDArray[np.float64]) -> bool:
-    """Warn where the data do not look like EEG in volts, and tell whether they do."""
+    """Warn where the data do not look like EEG in volts, and return whether they do."""
     if not eeg.size:
         return True
     n = max(1, eeg.shape[1] // 64)

@@ -139,7 +139,7 @@ def _rotate_pairs(
 def _candidate_pairs(Y: NDArray, correlation: NDArray) -> tuple[NDArray, NDArray]:
     """Return the pairs of rows whose Gaussian scores have the largest cross-moments.
 
-    Moments cannot tell a lattice that is mixed with a Gaussian, so the weakest rows all meet.
+    Moments do not show a lattice that is mixed with a Gaussian, so the weakest rows are all paired.
     """
     scores = transport_map(Y).astype(np.float32)
     powers = (scores**2 - 1) / np.float32(np.sqrt(2))

@@ -145,7 +145,7 @@ class Study:
         Returns
         -------
         epochs : instance of Epochs
-            The epochs, loaded; ``epochs.drop_log`` tells those rejected.
+            The epochs, loaded; ``epochs.drop_log`` has those rejected.
         """
         names = [event_id] if isinstance(event_id, str) else list(event_id)
         ids = event_id if isinstance(event_id, Mapping) else {n: k for k, n in enumerate(names, 1)}

@@ -245,7 +245,7 @@ def stability(
     brain rhythms can all be stable. Sources that are always active together, such as a lid and the
     eye that turns with it, form one stable component.
 
-    Refits that do not converge count like the others, and a warning tells their number. Refits
+    Refits that do not converge count like the others, and a warning gives their number. Refits
     of ``method="infomax"`` and ``"picard"`` take as long as fits by these methods.
     """
     _check_fitted(ica)
