@@ -53,9 +53,11 @@ _NAMES = {
             "Annotations": "py:class",
             "Covariance": "py:class",
             "Epochs": "py:class",
+            "Evoked": "py:class",
             "Info": "py:class",
             "Report": "py:class",
             "io.Raw": "py:class",
+            "grand_average": "py:function",
             "io.read_raw": "py:function",
             "preprocessing.EOGRegression": "py:class",
             "preprocessing.ICA": "py:class",
@@ -63,6 +65,7 @@ _NAMES = {
             "preprocessing.read_ica": "py:function",
             "preprocessing.read_ica_eeglab": "py:function",
             "verbose": "py:function",
+            "viz.plot_compare_evokeds": "py:function",
         }.items()
     ]
     + [("tut-logging", "std:label", "auto_tutorials/intro/50_configure_mne.html#$")]
