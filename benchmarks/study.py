@@ -21,8 +21,6 @@ from benchmarks.isolated import watched
 from benchmarks.results import show
 from mne_otica import clean_study
 from mne_otica.simulation import simulate_raw
-from mne_otica.study.inputs import find_files, group
-from mne_otica.study.workers import memory_needed
 
 FORMATS = ("fif", "edf", "vhdr", "set")
 _BIDS_FORMATS = {"edf": "EDF", "vhdr": "BrainVision", "set": "EEGLAB"}
@@ -110,16 +108,15 @@ def lines(bids: bool, n_recordings: int) -> Iterator[str]:
 
 
 def memory() -> Iterator[str]:
-    """Yield what a recording was predicted to need, and what it held at its peak."""
-    yield "| recording | predicted (MB) | held at the peak (MB) |\n|---|---|---|"
+    """Yield what a recording held at its peak."""
+    yield "| recording | held at the peak (MB) |\n|---|---|"
     with tempfile.TemporaryDirectory() as folder:
         for channels, duration in ((16, 60), (32, 600), (64, 1200)):
             path = Path(folder, f"{channels}_raw.fif")
             simulated(0, duration, channels).save(path)
-            need = memory_needed(group(find_files([path]), concatenate_runs=False))
             _, _, held = watched(clean_study, [path], Path(folder, "out"))
             size = f"{channels} channels, {duration} s"
-            yield f"| {size} | {need / 1e6:.0f} | {held / 1e6:.0f} |"
+            yield f"| {size} | {held / 1e6:.0f} |"
 
 
 def main() -> None:

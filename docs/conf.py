@@ -41,6 +41,8 @@ extensions = [
 exclude_patterns = ["_build", "auto_tutorials/sg_execution_times.rst", "sg_execution_times.rst"]
 templates_path = ["_templates"]
 nitpicky = True
+# Properties in a list of attributes, which numpydoc links to entries that the template leaves out.
+nitpick_ignore = [("py:obj", "index"), ("py:obj", "n_returns")]
 toc_object_entries_show_parents = "hide"  # names of methods would be cut off in the menu
 default_role = "py:obj"
 bibtex_bibfiles = ["references.bib"]

@@ -108,6 +108,33 @@ def _methods(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _audit(arguments: argparse.Namespace) -> int:
+    """Compare artifacts, and an effect, between the conditions of a cleaned study."""
+    from mne_otica.study.access import read_study
+
+    try:
+        study, window = read_study(arguments.out), arguments.window
+        found = mne_otica.audit(study, arguments.events, picks=arguments.picks, window=window)
+        for table in ("artifacts", "differences", "amplitudes", "effects"):
+            path = study.out / f"audit_{table}.tsv"
+            found.to_data_frame(table).to_csv(path, sep="\t", index=False, na_rep="n/a")
+    except (OSError, ValueError, ImportError) as error:
+        print(f"mne_otica audit: {error}", file=sys.stderr)
+        return 1
+    print("\n".join([*found.sentences, f"Tables: {study.out / 'audit_*.tsv'}"]))
+    return 0
+
+
+def _add_audit_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("out", type=Path, metavar="OUT", help=_OUT)
+    text = "the conditions: trial types or annotations"
+    add("--events", nargs="+", required=True, metavar="CONDITION", help=text)
+    add("--picks", nargs="+", metavar="CHANNEL", help="the channels of an effect")
+    text = "the window of an effect, in seconds after the stimulus"
+    add("--window", nargs=2, type=float, metavar=("START", "END"), help=text)
+
+
 def _user() -> str:
     try:
         return getpass.getuser()
@@ -198,6 +225,7 @@ def _parser() -> argparse.ArgumentParser:
         **dict.fromkeys(_STUDY, _study),
         "review": _review,
         "methods": _methods,
+        "audit": _audit,
         "sys_info": _sys_info,
     }.items():
         text = _STUDY.get(name, run.__doc__)
@@ -206,6 +234,8 @@ def _parser() -> argparse.ArgumentParser:
             _add_study_options(command, name)
         elif run is _review:
             _add_review_options(command)
+        elif run is _audit:
+            _add_audit_options(command)
         elif run is _methods:
             command.add_argument("out", type=Path, metavar="OUT", help=_OUT)
         command.add_argument("--verbose", action="store_true", help="show MNE's messages")

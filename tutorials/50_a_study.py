@@ -92,8 +92,8 @@ for row in study.rows:
 #
 # Averages
 # --------
-# The cleaned recordings are read like any others; the stimuli are their annotations. Epochs need
-# not be rejected because of blinks any more.
+# ``study.raw`` reads a cleaned recording; the stimuli are its annotations. Epochs need not be
+# rejected because of blinks any more.
 
 
 def averages(raw):
@@ -111,15 +111,12 @@ def recorded(subject):
     return mne_bids.read_raw_bids(path, verbose="error")
 
 
-def cleaned(subject, study):
-    """Return a cleaned recording."""
-    return mne.io.read_raw(next(study.out.rglob(f"sub-{subject}*_proc-clean_raw.fif")))
-
-
 stages = {
     "with blinks": [averages(recorded(subject)) for subject in truth],
-    "cleaned": [averages(cleaned(subject, plain)) for subject in truth],
-    "cleaned, events given": [averages(cleaned(subject, study)) for subject in truth],
+    "cleaned": [averages(plain.raw(f"sub-{subject}_task-oddball")) for subject in truth],
+    "cleaned, events given": [
+        averages(study.raw(f"sub-{subject}_task-oddball")) for subject in truth
+    ],
     "truth": [averages(raw) for raw in truth.values()],
 }
 grand = {

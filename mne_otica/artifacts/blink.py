@@ -17,13 +17,15 @@ from mne_otica.artifacts.scores import ArtifactRow, judged
 
 _GATE = 0.5  # excess kurtosis between 1 and 10 Hz; wide: even one blink a second has 1
 TOGETHER = 0.5  # share of the large deflections that have to be at the blinks of the best
-_LOCKED = 1.5  # power of the average at the blinks over all between them: never a brain's response
+_LOCKED = 1.5  # blink-locked average power over background; evoked responses stay below
 _ONCE_OR_TWICE = 2  # events that are too few to be called blinks by their likeness
-# What makes one a blink all the same: far above noise, as large as a lid makes it, with its map and
-# on one side; with an EOG that agrees it is one. Set by hand, as no benchmark has so few blinks.
-_LARGE, _LARGE_VOLTS, _FRONTAL, _SWINGS_BACK, _PROVEN = 15.0, 50e-6, 0.8, 0.6, 0.85
+# What makes one a blink all the same. Set by hand, as no benchmark has so few blinks.
+_LARGE = 15.0  # robust standard deviations, three times what noise reaches
+_FRONTAL = 0.8  # correlation with the map of a blink
+_SWINGS_BACK = 0.6  # to the other side, as a jump does after a filter
+_PROVEN = 0.85  # correlation with an EOG that proves it
 _SOME_EVENTS = 6  # that are enough to tell whether they come at even intervals
-_UPSIDE_DOWN = 0.85  # what the map of the eyes counts with the opposite sign
+_UPSIDE_DOWN = 0.85  # weight of a map correlation with inverted polarity
 
 
 def course_figures(found: ev.Evidence, duration: float) -> dict[str, float]:
@@ -164,7 +166,7 @@ KIND = Kind(
             ((0.3, 0), (0.6, -0.5), (1, -1.5), (2, -3)),
             "it does not return after its events, as in eye movements",
         ),
-        # Correlation with the map of two eyes. Where no map can tell, the time course has to
+        # Correlation with the map of two eyes. Without a map, the time course has to
         # be clearer.
         "frontality": Feature(
             ((0, -4), (0.4, -2.5), (0.6, -0.5), (0.8, 1), (0.95, 2)),
@@ -216,8 +218,7 @@ def _once_or_twice(row: ArtifactRow, components: Components, threshold: float) -
     found, known = components.blinks[row.component], row.figures
     if row.answer == "yes" or not known or found.n_events > _ONCE_OR_TWICE:
         return row
-    large = found.height >= _LARGE and not known["amplitude"] < _LARGE_VOLTS
-    if not large or not known["frontality"] >= _FRONTAL or found.rebound > _SWINGS_BACK:
+    if found.height < _LARGE or not known["frontality"] >= _FRONTAL or found.rebound > _SWINGS_BACK:
         return row
     proven = known["eog_correlation"] >= _PROVEN
     times = "one event" if found.n_events == 1 else f"{found.n_events} events"

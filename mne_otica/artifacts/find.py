@@ -296,7 +296,7 @@ class _Known:
     def _with_blinks(self, scores: ArtifactScores, told: dict[str, str]) -> ArtifactScores:
         """Return the scores with the recording's blinks in all rows of blink components."""
         names = _eye_channels(self.inst)
-        if not names:  # as in epochs, where the component found tells the times
+        if not names:  # as in epochs, where the times come from the component
             picked = scores.found["blink"][:1]
             samples = [scores.row(k, "blink").events[:, 0] for k in picked]
             source = f"component ICA{picked[0]:03d}" if picked else "none"

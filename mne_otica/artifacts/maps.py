@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from mne_otica.artifacts.events import correlation
 from mne_otica.signals.low_rate import Prepared
 
-_FLAT = 1e-3  # the least that is told from nothing
+_FLAT = 1e-3  # smaller values count as zero
 
 
 def event_maps(prepared: Prepared, peaks: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -94,20 +94,11 @@ def eye_share(one_map: NDArray[np.float64], fields: NDArray[np.float64]) -> floa
 
     Adjusted for the three directions and the reference, which few channels always fit.
     """
-    return _multiple_correlation(one_map, fields)
-
-
-def far_field(one_map: NDArray[np.float64], places: NDArray[np.float64]) -> float:
-    """Return how well a mere slope across the head explains a map, like `eye_share`."""
-    return _multiple_correlation(one_map, places)
-
-
-def _multiple_correlation(one_map: NDArray[np.float64], others: NDArray[np.float64]) -> float:
-    known = np.isfinite(others).all(axis=1)
+    known = np.isfinite(fields).all(axis=1)
     n = int(known.sum())
     if n < 8:
         return np.nan
-    design = np.c_[others[known], np.ones(n)]
+    design = np.c_[fields[known], np.ones(n)]
     y = one_map[known] - one_map[known].mean()
     misfit = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
     unexplained = (misfit @ misfit) / max(y @ y, np.finfo(float).tiny) * (n - 1) / (n - 4)

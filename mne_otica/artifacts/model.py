@@ -61,7 +61,7 @@ def weigh(kind: str, figures: Mapping[str, float]) -> dict[str, float]:
 
 
 def probability(points: Mapping[str, float]) -> float:
-    """Return the probability for the sum of the points."""
+    """Return the probability for the sum of the points, Equation (18) of docs/method."""
     return float(1 / (1 + np.exp(-np.clip(sum(points.values()), -50, 50))))
 
 

@@ -39,7 +39,7 @@ def figures(components: Components, k: int) -> dict[str, float]:
 def gate(components: Components, k: int) -> str:
     """Return why a component cannot hold muscle."""
     known = np.isfinite(components.spectra["slope"][k])
-    return "" if known else "there is no whole second of it to tell its spectrum from"
+    return "" if known else "there is no whole second of it to estimate its spectrum"
 
 
 def events(components: Components, k: int) -> NDArray[np.int64]:

@@ -34,9 +34,9 @@ _SURE = 3.0  # standard errors that a template is taken off, so that chance adds
 _NOTHING = 0.2  # of the height of the average beat
 _FEWEST = 5  # beats
 _STRETCH = 5.0  # s; in each, a heart beats
-_SHORTEST = 5.0  # s; below, no rhythm can be told
+_SHORTEST = 5.0  # s; below, no rhythm can be recognised
 _FOLLOWED = 9.0  # deviations beyond chance of a heart that is followed rightly
-_ENOUGH = 16000  # samples that tell the distribution of a signal
+_ENOUGH = 16000  # samples, enough for the distribution of a signal
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def _rhythm(x: NDArray[np.float64], prepared: Prepared) -> Rhythm:
 
 
 def _some(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return samples enough to tell the distribution of a signal."""
+    """Return enough samples for the distribution of a signal."""
     return x[:: max(1, x.size // _ENOUGH)]
 
 

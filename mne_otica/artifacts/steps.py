@@ -13,7 +13,7 @@ from mne_otica.signals.low_rate import LARGE, Prepared, background_scale, robust
 _GAP = 0.03  # s on either side of a step that belong to it
 _LEVEL = 0.13  # s that the level before and after it is taken from
 _APART = 0.15  # s; eyes rest at least that long between saccades
-_SOME = 4  # every so many samples
+_SOME = 4  # every fourth sample
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def _describe(prepared: Prepared, index: int, level: NDArray[np.float64]) -> Ste
     good, sfreq = prepared.good, prepared.sfreq
     lopsided = abs(float(prepared.moments.skewness[index]))
     change = _change(level, sfreq)
-    # A change of levels is smooth: some of its samples tell its scale.
+    # A change of levels is smooth: a subsample gives its scale.
     some, usable = change[::_SOME], good[::_SOME]
     scale = background_scale(some, usable, sfreq / _SOME, robust_scale(some[usable]))
     if not scale > 0:

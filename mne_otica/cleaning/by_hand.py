@@ -1,20 +1,20 @@
-"""Cleaning with components that a person chose."""
+"""Cleaning with components that a person chose, and what was found as content for a file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mne_otica.artifacts import as_events, check_kinds
+from mne_otica.artifacts import ArtifactScores, as_events, blink_times, check_kinds, restored
 from mne_otica.artifacts import kinds as all_kinds
 from mne_otica.artifacts.find import component_events
 from mne_otica.cleaning.clean import conclude
 from mne_otica.cleaning.decide import Decision, Found
 from mne_otica.cleaning.result import Cleaned
-from mne_otica.cleaning.saved import blinks_of_choice
 from mne_otica.evaluation.methods import mark_cleaned
 from mne_otica.removal.remove import Taken, put_back, take_out
 from mne_otica.utils.checks import _validate_type
@@ -89,7 +89,7 @@ def rechosen(
     if kind is not None:
         kind = check_kinds(kind, "kind")[0]
         add_choice(decisions, kind, ica.exclude, raw, ica, reject)
-    found = Found(result.artifacts, decisions, result.status, result.verdict)
+    found = Found(result.artifacts, decisions)
     taken = take_out(raw, ica, decisions, result.settings)
     mark_cleaned(raw.info, taken)
     chosen = conclude_choice(raw, result._filtered, ica, found, taken, result.settings, brief=brief)
@@ -115,3 +115,56 @@ def add_choice(
     decisions[kind] = replace(
         old, answer="yes", components=[*old.components, *chosen], events=events
     )
+
+
+def found_content(found: Found) -> dict[str, Any]:
+    """Return what was found, without the events, which `found_again` needs."""
+    return {
+        "status": found.status,
+        "verdict": found.verdict,
+        "components": found.components,
+        "kinds": {
+            kind: {
+                "answer": decision.answer,
+                "components": decision.components,
+                "reason": decision.reason,
+                "not_removed": decision.not_removed,
+            }
+            for kind, decision in found.decisions.items()
+        },
+        "artifacts": found.artifacts.stored(),
+    }
+
+
+def found_again(
+    content: Mapping[str, Any],
+    samples: Mapping[str, list[int]],
+    raw: BaseRaw,
+    ica: ICA,
+    reject: bool,
+) -> Found:
+    """Return what was found, with the events of one recording by kind."""
+    times = {
+        kind: as_events(np.array(at, dtype=np.int64), all_kinds()[kind].event_id)
+        for kind, at in samples.items()
+    }
+    artifacts = restored(content["artifacts"], {})
+    artifacts = artifacts.with_times(times, artifacts.sources)
+    decisions = {}
+    for kind, saved in content["kinds"].items():
+        events = times[kind]
+        if kind == "blink":
+            events = blinks_of_choice(raw, ica, artifacts, content["components"], reject)
+        decisions[kind] = Decision(**saved, events=events)
+    return Found(artifacts, decisions)
+
+
+def blinks_of_choice(
+    raw: BaseRaw, ica: ICA, artifacts: ArtifactScores, components: list[int], reject: bool
+) -> NDArray[np.int64]:
+    """Return the blinks found, or those of the component that a person chose instead."""
+    by_hand = sorted(ica.exclude) != sorted(components)
+    if by_hand and artifacts.sources["blink"].startswith(("component", "none")):
+        samples, _ = blink_times(raw, ica=ica, reject_by_annotation=reject)
+        return as_events(samples, all_kinds()["blink"].event_id)
+    return artifacts.events("blink")

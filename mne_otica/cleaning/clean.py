@@ -358,9 +358,8 @@ def conclude(
     lines = lines or [none_line(results)]
     if facts := settings.get("evoked_free"):
         lines.append(evoked_line(facts))
-        samples = {kind: x.events[:, 0] - raw.first_samp for kind, x in results.items()}
-        bounds = tuple(round(limit * raw.info["sfreq"]) for limit in facts["window"])
-        lines += condition_lines(samples, facts["samples"], bounds)
+        found_at = {kind: x.events[:, 0] - raw.first_samp for kind, x in results.items()}
+        lines += condition_lines(found_at, facts, raw.info["sfreq"])
     verdict = ". ".join(lines)
     logger.info(f"Clean: {verdict}.")
     return Cleaned(

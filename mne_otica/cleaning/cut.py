@@ -74,7 +74,7 @@ class Cut:
     def _candidates(
         cls, epochs: BaseEpochs, first: NDArray[np.int64], decim: int, n_times: int
     ) -> Iterator[Cut]:
-        """Return what MNE may have done: epochs that were saved do not tell all of it."""
+        """Return what MNE may have done: saved epochs do not record all of it."""
         stop, sfreq = decim * (len(epochs.times) - 1) + 1, decim * epochs.info["sfreq"]
         inside = np.array(epochs.baseline or epochs.times[[0, -1]])
         inside = np.round((inside - epochs.times[0]) * sfreq).astype(int)

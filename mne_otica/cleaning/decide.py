@@ -55,8 +55,6 @@ class Found:
 
     artifacts: ArtifactScores
     decisions: dict[str, Decision]
-    status: str
-    verdict: str
     taken: Taken | None = None
     shams: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
@@ -64,6 +62,24 @@ class Found:
     def components(self) -> list[int]:
         """The components to remove, those of the first kind first."""
         return list(dict.fromkeys(k for one in self.decisions.values() for k in one.components))
+
+    @property
+    def status(self) -> str:
+        """The status before anything is removed."""
+        unsure = any(one.answer == "unsure" for one in self.decisions.values())
+        return "cleaned" if self.components else "unsure" if unsure else "none"
+
+    @property
+    def verdict(self) -> str:
+        """What was found as text, before anything is removed."""
+        lines = [
+            f"{PLURALS[kind]} in {', '.join(component_names(one.components))}"
+            if one.components
+            else f"{PLURALS[kind]}: unsure, {one.reason}"
+            for kind, one in self.decisions.items()
+            if one.components or (one.answer, self.status) == ("unsure", "unsure")
+        ]
+        return "; ".join(lines) or none_line(self.decisions)
 
 
 def check_artifacts(artifacts: str | Sequence[str]) -> tuple[str, ...]:
@@ -156,29 +172,46 @@ def _gains(
     maps, sfreq, before = maps_in_volts(ica), filtered.info["sfreq"], filtered._data
     bad = annotated_bad(filtered) if reject else np.zeros(filtered.n_times, bool)
     courses = in_band(part.courses)
-    if part.l_freq is not None:
+    # An electrode that crackles or hums has no events whose average would show it.
+    if part.l_freq is not None or part.kind == "electrode":
         return gains_in_band(part, courses, before, maps, bad, sfreq), None
-    signs = signs_of(part, events[:, 0] - filtered.origin, filtered.sfreq)
-    options = (bad, sfreq)
-    gains = gains_at_events(
-        part, courses, before, maps, (filtered.samples(events), signs), *options
-    )
+    options = (before, maps, bad, filtered)
+    gains = _gains_of_each(part, courses, events[:, 0] - filtered.origin, *options)
     gains = {k: gain if gain > LEAST_GAIN else 0.0 for k, gain in gains.items()}
     if part.estimate is None or part.estimate.model is None:
         return gains, None
     sham = sham_events(part.estimate, filtered.sfreq, part.courses.shape[1])
     sham_courses = in_band(sham_part(part.estimate, sham))
-    chance = gains_at_events(
-        part,
-        sham_courses,
-        before,
-        maps,
-        (sham // filtered.step, signs_of(part, sham, filtered.sfreq)),
-        *options,
-    )
+    chance = _gains_of_each(part, sham_courses, sham, *options)
     return {
         k: gain if gain > chance.get(k, 0.0) else 0.0 for k, gain in gains.items()
     }, sham_courses
+
+
+def _gains_of_each(
+    part: Part,
+    courses: NDArray[np.float64],
+    samples: NDArray[np.int64],
+    before: NDArray[np.float64],
+    maps: NDArray[np.float64],
+    bad: NDArray[np.bool_],
+    filtered: LowRateRaw,
+) -> dict[int, float]:
+    """Return what each component gains, by the directions of its own steps if it has any.
+
+    Eyes that turn up do not turn to the right as well: by the directions of one component the steps
+    of another cancel.
+    """
+    step = part.kind is not None and kinds()[part.kind].removal.shape == "step"
+    rows = [[row] for row in range(len(part.components))] if step else [slice(None)]
+    gains = {}
+    for row in rows:
+        one = part.only([part.components[k] for k in row]) if step else part
+        events = (samples // filtered.step, signs_of(one, samples, filtered.sfreq))
+        gains |= gains_at_events(
+            one, courses[row], before, maps, events, bad, filtered.info["sfreq"]
+        )
+    return gains
 
 
 def signs_of(part: Part, samples: NDArray[np.int64], sfreq: float) -> NDArray[np.float64]:
@@ -219,16 +252,11 @@ def judged(
     raw: BaseRaw, ica: ICA, scores: ArtifactScores, artifacts: Sequence[str], reject: bool
 ) -> Found:
     """Decide which components to remove, set ``ica.exclude`` to them, and log it."""
-    decisions = {kind: decide(raw, scores, kind, reject) for kind in artifacts}
-    answers = [decision.answer for decision in decisions.values()]
-    status = "unsure" if "unsure" in answers else "none"
-    if any(decision.components for decision in decisions.values()):
-        status = "cleaned"
-    found = Found(scores, decisions, status, _verdict(status, decisions))
+    found = Found(scores, {kind: decide(raw, scores, kind, reject) for kind in artifacts})
     ica.exclude = found.components
     times = "; ".join(
         f"{len(decision.events)} {PLURALS[kind]} from {scores.sources[kind]}"
-        for kind, decision in decisions.items()
+        for kind, decision in found.decisions.items()
         if len(decision.events)
     )
     logger.info(f"Find: {found.verdict}{'; ' if times else ''}{times}.")
@@ -253,16 +281,3 @@ def _checkable(raw: BaseRaw, events: NDArray[np.int64], reject: bool) -> bool:
     bad = annotated_bad(raw) if reject else np.zeros(raw.n_times, bool)
     bounds = window_bounds(-HALF_WINDOW, HALF_WINDOW, raw.info["sfreq"])
     return len(whole_windows(events[:, 0] - raw.first_samp, bad, bounds).used) > 0
-
-
-def _verdict(status: str, decisions: dict[str, Decision]) -> str:
-    """Return what was found as text, before anything is removed."""
-    told = {"cleaned": "yes", "unsure": "unsure"}.get(status)
-    lines = [
-        f"{PLURALS[kind]} in {', '.join(component_names(one.components))}"
-        if one.components
-        else f"{PLURALS[kind]}: unsure, {one.reason}"
-        for kind, one in decisions.items()
-        if one.answer == told
-    ]
-    return "; ".join(lines) if lines else none_line(decisions)

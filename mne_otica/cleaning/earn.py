@@ -84,8 +84,7 @@ def gains_in_band(
 
     The smaller of both halves of the recording counts, at the channels most affected.
     """
-    l_freq = part.l_freq
-    high = mne.filter.filter_data(courses, sfreq, l_freq, None, verbose="error")
+    high = mne.filter.filter_data(courses, sfreq, part.l_freq, None, verbose="error")
     good = np.flatnonzero(~bad)
     gains, accepted = {}, []
     for k, component in enumerate(part.components):

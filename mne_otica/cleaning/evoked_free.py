@@ -1,7 +1,7 @@
 """Fit an ICA on a copy without the evoked responses.
 
 A response that follows the same stimuli as the artifacts gets a share in their topography, in any
-ICA, and is then removed with them. Trials without artifacts tell what the response is.
+ICA, and is then removed with them. Trials without artifacts show the response.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def fit_evoked_free(
     sfreq = filtered.info["sfreq"]
     bounds = tuple(int(round(limit * sfreq)) for limit in window)
     rate = sfreq / inst.info["sfreq"]
-    facts = {"samples": {name: some.tolist() for name, some in conditions.items()}}
+    facts = {"onsets": onsets_of(conditions, inst.info["sfreq"])}
     conditions = {name: np.round(some * rate).astype(int) for name, some in conditions.items()}
     bad = np.zeros(filtered.n_times, bool)
     if isinstance(inst, mne.BaseEpochs):  # whose joints are annotated as bad for the search only
@@ -107,6 +107,11 @@ def fit_evoked_free(
     maps, weights = maps_in_volts(ica)[:, found], unmixing_in_volts(ica)[found]
     rest = filtered._data - maps @ (weights @ filtered._data)
     return fit(_without(filtered, responses(rest, samples, bounds, bad))), facts
+
+
+def onsets_of(conditions: dict[str, NDArray[np.int64]], sfreq: float) -> dict[str, list[float]]:
+    """Return the trials of each condition in seconds from the start of the recording."""
+    return {name: (samples / sfreq).round(6).tolist() for name, samples in conditions.items()}
 
 
 def responses(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -22,39 +23,6 @@ if TYPE_CHECKING:
 Facts = Mapping[str, Any]
 _MARK = "cleaned by mne-otica "
 _ZERO = 1e-6  # mean over channels relative to their RMS: rounding in single precision
-REFERENCES = """@inproceedings{Jha2026,
-  author    = {Jha, Ashutosh and Besserve, Michel and Buchholz, Simon},
-  title     = {Linear Independent Component Analysis via Optimal Transport},
-  booktitle = {Workshop on Tractable Probabilistic Modeling (TPM)},
-  year      = {2026},
-}
-
-@article{Gramfort2013,
-  author  = {Gramfort, Alexandre and Luessi, Martin and Larson, Eric and Engemann, Denis A. and
-             Strohmeier, Daniel and Brodbeck, Christian and Goj, Roman and Jas, Mainak and
-             Brooks, Teon and Parkkonen, Lauri and H{\\"a}m{\\"a}l{\\"a}inen, Matti S.},
-  title   = {{MEG} and {EEG} data analysis with {MNE-Python}},
-  journal = {Frontiers in Neuroscience},
-  volume  = {7},
-  number  = {267},
-  pages   = {1--13},
-  year    = {2013},
-  doi     = {10.3389/fnins.2013.00267},
-}
-"""
-BIDS_REFERENCE = """
-@article{Appelhoff2019,
-  author  = {Appelhoff, Stefan and Sanderson, Matthew and Brooks, Teon L. and others},
-  title   = {{MNE-BIDS}: Organizing electrophysiological data into the {BIDS} format and
-             facilitating their analysis},
-  journal = {Journal of Open Source Software},
-  volume  = {4},
-  number  = {44},
-  pages   = {1896},
-  year    = {2019},
-  doi     = {10.21105/joss.01896},
-}
-"""
 
 
 def recording_facts(
@@ -111,9 +79,9 @@ def methods_text(each: Sequence[Facts], n_failed: int = 0) -> str:
     return " ".join(part for part in parts if part)
 
 
-def references(each: Sequence[Facts]) -> str:
-    """Return the references that the paragraph cites, in BibTeX."""
-    return REFERENCES + (BIDS_REFERENCE if "mne_bids" in each[0]["versions"] else "")
+def references() -> str:
+    """Return the references that paragraphs cite, in BibTeX."""
+    return files("mne_otica.evaluation").joinpath("references.bib").read_text(encoding="utf-8")
 
 
 def _fit(settings: Sequence[Facts]) -> str:

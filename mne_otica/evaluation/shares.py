@@ -68,14 +68,19 @@ def difference_line(row: Row, artifacts: Sequence[Row]) -> str:
 
 def condition_lines(
     artifacts: Mapping[str, NDArray[np.int64]],
-    conditions: Mapping[str, NDArray[np.int64]],
-    bounds: tuple[int, int],
+    facts: Mapping[str, Any],
+    sfreq: float,
 ) -> list[str]:
-    """Return a sentence for each kind that differs between the conditions of a recording."""
+    """Return a sentence for each kind that differs between the conditions of a recording.
+
+    ``facts`` has the ``onsets`` of the trials of each condition, and their ``window``, in seconds.
+    """
     lines = []
+    conditions = {name: np.round(np.multiply(s, sfreq)) for name, s in facts["onsets"].items()}
+    bounds = tuple(round(limit * sfreq) for limit in facts["window"])
     for kind, samples in artifacts.items():
         rows = [
-            share_row("", kind, name, trials_with(samples, np.asarray(trials), bounds))
+            share_row("", kind, name, trials_with(samples, trials, bounds))
             for name, trials in conditions.items()
         ]
         row = difference("", kind, rows, len(artifacts))

@@ -40,7 +40,7 @@ class Estimate:
         Whether the components are nearly all artifact even between the events, so that all
         of them is removed.
     model : object | None
-        The model of the artifact, if it can tell what sham events would remove.
+        The model of the artifact, if it can compute what sham events would remove.
     """
 
     part: NDArray[np.float64]
@@ -73,7 +73,7 @@ class Estimate:
 
 
 class _Sham(Protocol):
-    """A model that can tell what sham events would remove."""
+    """A model that computes what sham events would remove."""
 
     def sham(self, samples: Samples) -> Array: ...
 

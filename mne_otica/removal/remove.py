@@ -17,8 +17,9 @@ from mne_otica.removal.by_kind import kind_part
 from mne_otica.removal.estimate import Estimate
 from mne_otica.removal.from_file import RawCleanedOnRead
 from mne_otica.removal.layout import Layout
+from mne_otica.removal.linear_estimate import Array, Mask, Samples
 from mne_otica.signals.low_rate import check_ica
-from mne_otica.signals.recording import level, quiet, stretches
+from mne_otica.signals.recording import quiet, stretches
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import runs
 from mne_otica.utils.checks import _check_option, _validate_flag, _validate_type
@@ -260,8 +261,7 @@ def parts_of(
         if removal == "events":
             samples = layout.samples(inst, ica, components, events, reject, kind)
             highpass = inst.info["highpass"] or 0.0
-            # Offsets may differ between concatenated runs, which are not the artifact's.
-            levelled = level(np.where(broken, np.nan, left[rows]), whole_runs)
+            levelled = _level(np.where(broken, np.nan, left[rows]), bad, whole_runs)
             estimate_without = partial(
                 kind_part,
                 kinds()[kind].removal,
@@ -279,6 +279,16 @@ def parts_of(
         left[rows] = left[rows] - part.courses
         parts.append(part)
     return Taken.of_parts(parts, every, courses.shape[1])
+
+
+def _level(courses: Array, bad: Mask, parts: Samples) -> Array:
+    """Subtract the median of each run in place: offsets between runs are not the artifact's."""
+    for start, stop in parts:
+        good = ~bad[start:stop]
+        if good.any():
+            own = courses[:, start:stop]
+            own -= np.median(own[:, good], axis=1, keepdims=True)
+    return courses
 
 
 def subtract(

@@ -347,7 +347,7 @@ def _check_length(rate: float, bad: NDArray[np.bool_]) -> None:
 
 
 def _check_volts(eeg: list[NDArray[np.float64]]) -> bool:
-    """Warn where the data do not look like EEG in volts, and tell whether they do."""
+    """Warn where the data do not look like EEG in volts, and return whether they do."""
     sizes = []
     for row in eeg:
         n = max(1, row.size // 64)

@@ -16,7 +16,7 @@ _FEWEST = 4  # channels needed to interpolate a topography
 class Places(NamedTuple):
     """The channels of an info whose positions are known.
 
-    ``picks`` are their indices in that info, ``info`` has only these channels. ``source`` tells
+    ``picks`` are their indices in that info, ``info`` has only these channels. ``source`` says
     where the positions come from: ``"positions"`` of the recording, ``"standard"`` for
     those of the channel names in the 10-05 system, or ``"none"``.
     """

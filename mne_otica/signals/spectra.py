@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.fft import rfft
 from scipy.ndimage import median_filter
 
-MOST_TILES = 300  # stretches that are looked at, spread evenly over a long recording
-HIGHEST = 100.0  # Hz; muscle and mains are told below
+MOST_TILES = 300  # stretches used, spread evenly over a long recording
+HIGHEST = 100.0  # Hz; enough to recognise muscle and mains
 LINES = (50.0, 60.0)  # Hz; the mains of the world
 _LINE_WIDTH = 0.75  # Hz on either side of the mains that are the mains
 _LEAST_ADDED = 0.1  # of a spectrum; that much is added to it by chance

@@ -161,7 +161,8 @@ def iterate_fixed_point(
 ) -> tuple[NDArray[np.float64], Evaluation, list[float]]:
     """Iterate the fixed point for as long as it rotates far and lowers the objective.
 
-    Returns the rotation, its evaluation, and the objective at the start and after each iteration.
+    Equation (7) of docs/method. Returns the rotation, its evaluation, and the objective at the
+    start and after each iteration.
     """
     here = objective(W)
     values = [here.value]
@@ -191,8 +192,9 @@ def minimise(
 ) -> Solution:
     """Descend from W until the rotation steps, or what they gain, are negligible.
 
-    A small gradient does not mean convergence: a random rotation of many sources looks Gaussian
-    everywhere, and its gradient is tiny far from any optimum. A small preconditioned step does.
+    Equation (8) of docs/method is the first step, and preconditions the others. A small gradient
+    does not mean convergence: a random rotation of many sources looks Gaussian everywhere, and its
+    gradient is tiny far from any optimum. A small preconditioned step does.
     """
     planes = np.triu_indices(len(W), 1)
     W, here, values = iterate_fixed_point(objective, W, max_iter=max_iter, on_step=on_step)
@@ -232,9 +234,10 @@ def minimise(
 
 
 def worthwhile_gain(objective: Objective, here: Evaluation) -> float:
-    """Return the smallest drop of the objective that is worth an iteration, Equation (9).
+    """Return the smallest drop of the objective that is worth an iteration.
 
-    While all components look Gaussian, gains grow from next to nothing, so none is negligible.
+    Equation (9) of docs/method. While all components look Gaussian, gains grow from next to
+    nothing, so none is negligible.
     """
     n_components, n_samples = objective.X.shape
     chance = n_components**2 / (4 * n_samples)

@@ -1,23 +1,8 @@
 """The contrast: transport to the standard Gaussian, its objective, gradient and curvature.
 
-In one dimension the optimal coupling matches ranks: the k-th smallest of N samples goes to
-the k-th of N Gaussian targets T. A target is the mean of the Gaussian over its bin of
-probability 1/N, so it carries no sampling noise. The squared Wasserstein distance is
-
-    W2² = mean(y²) + mean(T²) - 2 C,    C = mean(T · sort(y)),
-
-so on whitened data the total contrast of an orthogonal W is maximal where the sum of the C_i is
-minimal. A step is a rotation of W. The optimal coupling need not be differentiated (envelope
-theorem): with P the Gaussian targets in the order of Y = W X, the gradient is
-
-    G - Gᵀ,    G = P Yᵀ / N,    C = diag(G).
-
-Near independence a rotation in the plane (i, j) has the curvature (k_i - C_i) + (k_j - C_j), with
-k = E[T'(y)] the mean slope of the transport map. As k >= 1 >= C (Stein, Jensen), it is never
-negative and vanishes only for two Gaussians: sub- and super-Gaussian sources need no switching.
-
-The exact transport map sorts the samples. `Objective` uses a binned one, which counts the samples
-in fixed bins and maps all samples of a bin to the mean of its targets, in O(N).
+The equations are (1) to (6) of docs/method. The exact transport map sorts the samples. `Objective`
+uses a binned one, which counts the samples in fixed bins and maps all samples of a bin to the mean
+of its targets, in O(N).
 """
 
 import threading
@@ -60,7 +45,8 @@ def _density_at_quantiles(n_samples: int) -> NDArray[np.float64]:
 def gaussian_targets(n_samples: int) -> NDArray[np.float64]:
     """Return the mean of the standard Gaussian over N bins of equal probability.
 
-    The targets are ascending, antisymmetric and read-only (the array is cached).
+    Equation (1) of docs/method. The targets are ascending, antisymmetric and read-only (the array
+    is cached).
     """
     targets = -n_samples * np.diff(_density_at_quantiles(n_samples))
     targets.flags.writeable = False
@@ -78,27 +64,24 @@ def transport_map(y: NDArray) -> NDArray[np.float64]:
 def target_correlation(y: NDArray) -> NDArray[np.float64]:
     """Return C of each row, the mean product of its sorted samples and their Gaussian targets.
 
-    For rows of unit power it is at most 1, and 1 only for a Gaussian.
+    Equation (2) of docs/method. For rows of unit power it is at most 1, and 1 only for a Gaussian.
     """
     targets = gaussian_targets(y.shape[-1])
     return np.sort(y, axis=-1) @ targets.astype(y.dtype) / y.shape[-1]
 
 
 def w2_squared(y: NDArray) -> NDArray[np.float64]:
-    """Return the squared Wasserstein distance of each row, as it is, to the standard Gaussian."""
+    """Return the squared Wasserstein distance of each row to the standard Gaussian.
+
+    Equation (2) of docs/method.
+    """
     targets = gaussian_targets(y.shape[-1])
     return np.mean((np.sort(y, axis=-1) - targets) ** 2, axis=-1)
 
 
 @lru_cache(maxsize=64)
 def gaussian_floor(n_samples: int) -> float:
-    """Return the expected W2² of N standardised Gaussian samples.
-
-    A finite sample is never perfectly Gaussian, so pure noise has a small positive contrast. It
-    is the integral of p (1 - p) / φ(Φ⁻¹(p))² over the quantiles that N samples resolve, minus
-    3/2 for standardising mean and variance, divided by N (del Barrio,
-    Cuesta-Albertos, Matrán & Rodríguez-Rodríguez 1999).
-    """
+    """Return the expected W2² of N standardised Gaussian samples, Equation (3) of docs/method."""
     p = np.arange(1, n_samples + 1) / (n_samples + 1)
     density = np.exp(-0.5 * ndtri(p) ** 2) / np.sqrt(2 * np.pi)
     return (np.mean(p * (1 - p) / density**2) - 1.5) / n_samples
@@ -147,7 +130,7 @@ def bin_counts(index: NDArray[np.uint16]) -> NDArray[np.int64]:
 def targets_and_slopes(
     counts: NDArray[np.int64],
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Return the Gaussian target of each bin and the mean slope of the transport map.
+    """Return the Gaussian target of each bin and the mean slope of the map, k in Equation (6).
 
     Parameters
     ----------
@@ -198,16 +181,19 @@ class Evaluation(NamedTuple):
 
     @property
     def value(self) -> float:
-        """The sum of C over the components, which is minimised."""
+        """The sum of C over the components, which is minimised: Equation (4) of docs/method."""
         return self.correlation.sum()
 
     @property
     def gradient(self) -> NDArray[np.float64]:
-        """The derivative along rotations of each plane, skew."""
+        """The derivative along rotations of each plane: Equation (5) of docs/method."""
         return self.moments - self.moments.T
 
     def curvature(self, planes: tuple[NDArray, NDArray]) -> NDArray[np.float64]:
-        """Return the second derivative along rotations of these planes, at independence."""
+        """Return the second derivative along rotations of these planes.
+
+        Equation (6) of docs/method, which holds at independence.
+        """
         excess = self.slope - self.correlation
         return excess[planes[0]] + excess[planes[1]]
 

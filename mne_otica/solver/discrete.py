@@ -5,28 +5,15 @@ uncorrelated but dependent, so the cross-moments of their Gaussian scores select
 which a grid of rotations is tried.
 
 Lattice search. A count, such as a binomial variable, is nearly Gaussian except that its values lie
-on a lattice. If it is mixed with others by more than a few degrees, every contrast takes it for
-Gaussian. The characteristic function φ(v) = E[exp(i v·x)] of white data x shows the lattice: |φ| is
-nearly zero far from the origin, but 1 at a vector v along the source whose length is 2π over the
-spacing. Around this peak |φ| falls as exp(-|δ|² / 2), so v + ∇ log|φ| is the position of the peak
-from any v where |φ| exceeds its noise. Directions to start from maximise the fourth cumulants of
-the components that look Gaussian.
+on a lattice. The characteristic function shows it, Equation (15) of docs/method. Directions to
+start from maximise the fourth cumulants of the components that look Gaussian.
 
 Lattice fit. Only errors of its weights move the samples of such a component off the points of its
 lattice. For white data x the best weights are E[v x], with v the mean of the samples at a point, in
 which the errors cancel.
 
 Support edges. The end of the density of, say, a uniform source determines the weights of a
-component with an error of order 1 / N instead of its root. If the density is c up to its edge,
-errors of the d - 1 weights blur it to c Φ((y - a) / s). The Fisher information of the blurred edge
-is κ = 0.903 c / s, so each weight has the variance 1 / (N κ), and together they blur the edge by
-s² = (d - 1) / (N κ). The sharpest edge that can be reached therefore has
-s = (d - 1) / (0.903 N c). With two edges, c is the sum of both densities. With y the component and
-z the others, the weights e of z minimise
-
-    Σ_k -log Φ((y_k + e·z_k - a) / s) - N c a,
-
-a convex function of e and of the position a of the edge.
+component with an error of order 1 / N instead of its root, Equation (16) of docs/method.
 """
 
 from typing import NamedTuple
@@ -152,7 +139,7 @@ def _rotate_pairs(
 def _candidate_pairs(Y: NDArray, correlation: NDArray) -> tuple[NDArray, NDArray]:
     """Return the pairs of rows whose Gaussian scores have the largest cross-moments.
 
-    Moments cannot tell a lattice that is mixed with a Gaussian, so the weakest rows all meet.
+    Moments do not show a lattice that is mixed with a Gaussian, so the weakest rows are all paired.
     """
     scores = transport_map(Y).astype(np.float32)
     powers = (scores**2 - 1) / np.float32(np.sqrt(2))
@@ -232,7 +219,7 @@ def _fourth_cumulants(Z: NDArray[np.float32]) -> NDArray[np.float64]:
 def search_lattices(
     Z: NDArray[np.float32], start: NDArray[np.float64]
 ) -> NDArray[np.float64] | None:
-    """Search for lattices of white data near the rows of a rotation.
+    """Search for lattices of white data near the rows of a rotation: Equation (15) of docs/method.
 
     Returns a rotation whose first rows are the directions found, or None if none was found.
     """
@@ -333,7 +320,8 @@ def fit_edges(
 ) -> NDArray[np.float64]:
     """Fit the weights of components with edges to the samples near the edges; the others stay.
 
-    ``information`` is that of the scores which W was fitted with.
+    Equation (16) of docs/method, for narrower and narrower edges. ``information`` is that
+    of the scores which W was fitted with.
     """
     n_weights, n_samples = len(W) - 1, X.shape[1]
     result, lengths = W.copy(), None
@@ -357,7 +345,7 @@ def fit_edges(
 
 
 class _EdgeProblem:
-    """The function to minimise for the edges of one component.
+    """The function in Equation (16) of docs/method for the edges of one component.
 
     Samples within a margin of an edge have influence.
     """

@@ -4,31 +4,11 @@ Near independence every method solves estimating equations of one form: the mean
 is zero for all pairs. With the transport maps as ψ this is the optimum of the contrast. Other ψ
 have the same solution, but another variance in finite samples. The variance is smallest for the
 score functions of the components, see `score_functions`. Among rotations, the angle of two
-components then has the variance 1 / (N (e_i + e_j)), where 1 + e = E[ψ²].
+components then has the variance 1 / (N (e_i + e_j)).
 
-Whitening with the sample covariance inherits its error, which no rotation can remove. Optimising
-over all invertible matrices avoids it. For components with the densities f_i, the mean negative
-log-likelihood of a sample is
-
-    L(W) = Σ_i E[-log f_i(y_i)] - log|det W|,    y = W x,
-
-and for W → (I + S) W with zeros on the diagonal of S, rows scaled back to unit length, it has the
-gradient E[ψ_i(y_i) y_j].
-
-Scales that change in time. In recordings, the power of components waxes and wanes, which separates
-those that look Gaussian. So a component is modelled as y(t) = s(t) z(t), where s changes slowly and
-z has a fixed density. At independence the mean of ψ_i(z_i) y_j / s_i is zero for all pairs, and the
-Hessian joins S_ij and S_ji only, by
-
-    [[(1 + e_i) r_ij, 1], [1, (1 + e_j) r_ji]],    r_ij = E[y_j² / s_i²].
-
-Two components with e = 0 are separated where r_ij r_ji > 1, which is wherever the ratio of their
-scales changes (Pham and Cardoso, 2001). Scales are estimated from the power in a few hundred spans
-of time, and only where successive spans have similar power; for independent samples they are one,
-and so is r.
-
-Newton steps with this Hessian are shortened until L falls. The scores are fitted again after each
-step. Last come support edges and lattices, see `discrete`.
+The likelihood over all invertible matrices, its Newton steps and scales that change in time are
+Equations (10), (13) and (14) of docs/method. Steps are shortened until L falls. The scores are
+fitted again after each step. Last come support edges and lattices, see `discrete`.
 """
 
 from typing import NamedTuple
@@ -73,7 +53,10 @@ class Modulation(NamedTuple):
 
 
 def find_modulation(objective: Objective) -> Modulation | None:
-    """Estimate the scales of the components counted last; None if they do not change."""
+    """Estimate the scales of the components counted last; None if they do not change.
+
+    Equation (14) of docs/method.
+    """
     n_spans = min(N_SPANS, objective.X.shape[1] // MIN_SPAN)
     if n_spans < MIN_SPANS:
         return None
@@ -176,15 +159,15 @@ def _step(
     np.fill_diagonal(separable, False)
     gradient = separable * _gradient(objective, W, scores.tables.astype(np.float32))
     values = _values(counts, scores)
-    value = _likelihood(values, W)
-    step = -_precondition(gradient, curvature)
+    value = negative_likelihood(values, W)
+    step = newton_step(gradient, curvature)
     step *= min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
     for remaining in reversed(range(MAX_SHORTENINGS + 1)):
         # With scales, many components that look Gaussian rotate far at once: not along a line.
         W_next = unit_rows(W + step @ W if modulation is None else expm(step) @ W)
         counts_next = objective.counts(W_next)
         values_next = _values(counts_next, scores)
-        value_next = _likelihood(values_next, W_next)
+        value_next = negative_likelihood(values_next, W_next)
         slopes = np.sum(step * gradient, axis=1)
         if value_next <= value + SUFFICIENT_DECREASE * slopes.sum():
             return step, W_next, counts_next, value - value_next
@@ -221,8 +204,8 @@ def _values(counts: NDArray[np.int64], scores: Scores) -> NDArray[np.float64]:
     return np.einsum("ij,ij->i", counts, scores.potentials) / counts[0].sum()
 
 
-def _likelihood(values: NDArray[np.float64], W: NDArray[np.float64]) -> float:
-    """Return L."""
+def negative_likelihood(values: NDArray[np.float64], W: NDArray[np.float64]) -> float:
+    """Return L, Equation (10) of docs/method, from the mean potentials of the components."""
     return float(values.sum() - np.linalg.slogdet(W).logabsdet)
 
 
@@ -235,11 +218,11 @@ def _gradient(
     return moments - (np.diag(moments) - 1)[:, np.newaxis] * (W @ W.T)
 
 
-def _precondition(
+def newton_step(
     gradient: NDArray[np.float64], curvature: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Multiply by the inverse of the Hessian at independence, pair by pair."""
+    """Solve Equation (13) of docs/method, pair by pair; the curvature is (1 + e_i) r_ij."""
     determinants = curvature * curvature.T - 1
     step = np.zeros(gradient.shape)  # also for pairs that are not separable
-    numerators = curvature.T * gradient - gradient.T
+    numerators = gradient.T - curvature.T * gradient
     return np.divide(numerators, determinants, out=step, where=numerators != 0)

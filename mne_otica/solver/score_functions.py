@@ -1,4 +1,6 @@
-"""Score functions of the components, from counts of their samples: Equations (11) and (12).
+"""Score functions of the components, from counts of their samples.
+
+These are Equations (11) and (12) of docs/method.
 
 A score is fitted by score matching among cubic splines over the range of the samples, which needs
 no density and stays finite where the density has an edge. Knots are equally spaced in asinh(y),
@@ -226,7 +228,10 @@ def find_moments(
 
 
 def solve(matrices: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Solve symmetric systems; functions that are zero where the samples are get no weight."""
+    """Solve symmetric systems, Equation (11) of docs/method.
+
+    Functions that are zero where the samples are get no weight.
+    """
     diagonal = np.arange(N_SPLINES)
     # The penalty is zero for quadratic functions: the ridge has to exceed its rounding error.
     largest = matrices[..., diagonal, diagonal].max(axis=-1, keepdims=True)
@@ -302,7 +307,10 @@ def _best_penalties(losses: NDArray[np.float64]) -> NDArray[np.float64]:
 def fit_scores(
     counts: NDArray[np.int64], smoothness: Smoothness, information: NDArray[np.float64]
 ) -> Scores:
-    """Fit the score function of each component; the information is that of an earlier fit."""
+    """Fit the score function of each component, Equation (12) of docs/method.
+
+    The information is that of an earlier fit.
+    """
     n_samples = counts[0].sum()
     merged = merged_counts(counts)
     width = _blur_width(information, n_samples)

@@ -12,6 +12,7 @@ import mne
 import numpy as np
 from mne.utils import warn
 
+from mne_otica.evaluation.audit import Audited
 from mne_otica.evaluation.methods import methods_text, references
 from mne_otica.study import storage as files
 from mne_otica.study.rows import COLUMNS, KIND_COLUMNS, Row, badness, kept_rows
@@ -144,7 +145,7 @@ class Study:
         Returns
         -------
         epochs : instance of Epochs
-            The epochs, loaded; ``epochs.drop_log`` tells those rejected.
+            The epochs, loaded; ``epochs.drop_log`` has those rejected.
         """
         names = [event_id] if isinstance(event_id, str) else list(event_id)
         ids = event_id if isinstance(event_id, Mapping) else {n: k for k, n in enumerate(names, 1)}
@@ -255,6 +256,34 @@ class Study:
             ]
         return _frame(rows, list(rows[0]) if rows else [])
 
+    def to_audit(self) -> list[Audited]:
+        """Return the recordings before and after cleaning, for :func:`mne_otica.audit`.
+
+        Returns
+        -------
+        recordings : list
+            Those that were cleaned and evaluated.
+        """
+        sources, found = kept_rows(self.out), []
+        for row in self.rows:
+            if not row["file"] or not row["report"]:
+                continue
+            name, after = row["recording"], self.raw(row["recording"])
+            before = mne.io.read_raw(sources[name][0], verbose="error").load_data(verbose="error")
+            samples = {
+                kind: np.array(some) - after.first_samp
+                for kind, some in self._facts(row)["samples"].items()
+                if len(some)
+            }
+            found.append(Audited(name, before, after, samples, self.ica(name).ch_names))
+        return found
+
+    def _facts(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return what was measured in a recording."""
+        report = self.out / row["report"]
+        path = report.with_name(report.name.replace("_report.html", "_artifacts.json"))
+        return files.read_json(path)["Results"]
+
     def methods(self) -> tuple[str, str]:
         """Return a paragraph for the methods section, with the figures of this study.
 
@@ -263,15 +292,10 @@ class Study:
         text, references : str
             The paragraph, and the references it cites, in BibTeX.
         """
-        each = []
-        for row in self.rows:
-            if row["report"]:
-                report = self.out / row["report"]
-                path = report.with_name(report.name.replace("_report.html", "_artifacts.json"))
-                each.append(files.read_json(path)["Results"])
+        each = [self._facts(row) for row in self.rows if row["report"]]
         if not each:
             raise ValueError(f"No recording of {self.out} was cleaned and evaluated.")
-        return methods_text(each, len(self.failed)), references(each)
+        return methods_text(each, len(self.failed)), references()
 
     def __repr__(self) -> str:
         return f"<Study | {len(self.rows)} recordings: {counted(self.rows)}>"

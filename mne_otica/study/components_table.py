@@ -23,17 +23,14 @@ _BOM = "\ufeff"  # byte order mark, which spreadsheets write at the start of a f
 def table_text(
     scores: ArtifactScores,
     removed: Mapping[str, Sequence[int]],
-    edited: dict[int, tuple[str, str]] | None = None,
     stability: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the table as text; rows that a person ``edited`` are kept."""
+    """Return the table as text."""
     rows = component_rows(scores, removed)
     file = io.StringIO(newline="")
     writer = csv.writer(file, delimiter="\t", lineterminator="\n")
     writer.writerow([*rows[0], "stability", "refits"])
     for component, row in enumerate(rows):
-        if component in (edited or {}):
-            row["status"], row["status_description"] = edited[component]
         writer.writerow([*row.values(), *_trusted(stability, component)])
     return file.getvalue()
 
@@ -107,13 +104,12 @@ def cells(text: str) -> dict[int, dict[str, str]]:
     }
 
 
-def decisions(path: Path) -> dict[int, dict[str, str]]:
-    """Return the decisions about components with name and time; empty if there is no table."""
-    try:
-        rows = cells(table_source(path))
-    except (OSError, ValueError, KeyError, TypeError):  # or an invalid one
-        return {}
-    return {one: {name: row[name] for name in DECIDED if name in row} for one, row in rows.items()}
+def edits(path: Path, n_components: int) -> dict[int, dict[str, str]]:
+    """Return the cells that people may have edited; raise if the table is not valid."""
+    read_table(path, n_components)
+    names = ("status", "status_description", *DECIDED)
+    rows = cells(table_source(path))
+    return {one: {name: row[name] for name in names if name in row} for one, row in rows.items()}
 
 
 def edited_text(text: str, changes: Mapping[int, Mapping[str, str]]) -> str:

@@ -219,13 +219,6 @@ def _named_in_header(path: Path) -> list[Path]:
     return [path.parent / name.replace("$b", path.stem) for name in names]
 
 
-def read_header(recording: Recording) -> mne.io.BaseRaw:
-    """Read everything but the samples, without warnings."""
-    with warnings.catch_warnings(), mne.use_log_level("error"):
-        warnings.simplefilter("ignore")
-        return mne.io.read_raw(recording.path)
-
-
 def read(recording: Recording) -> tuple[mne.io.BaseRaw, list[str]]:
     """Read a recording; also return the warnings of its reader."""
     if not recording.path.exists():

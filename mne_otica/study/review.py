@@ -330,12 +330,17 @@ def _items(out: Path) -> list[Item]:
     read_study(out)  # raises if there is none
     rows = kept_rows(out)
     root = _bids_root(out)
-    recordings = [_recording(path, label, root) for label, (path, _) in rows.items()]
-    sharing = {one: unit for unit in group(recordings, True) for one in unit.recordings}
-    items = [
-        Item(row, recording, _unit(out, recording, sharing[recording]))
-        for recording, (_, row) in zip(recordings, rows.values(), strict=True)
-    ]
+    recordings = {label: _recording(path, label, root) for label, (path, _) in rows.items()}
+    names = {unit.name.label: unit.name for unit in group(list(recordings.values()), True)}
+    members: dict[str, list[Recording]] = {}
+    for label, (_, row) in rows.items():
+        members.setdefault(row["unit"], []).append(recordings[label])
+    items = []
+    for label, (_, row) in rows.items():
+        own, shared = recordings[label].name, names.get(row["unit"])
+        together = shared is not None and row["unit"] != label
+        sharing = tuple(members[row["unit"]]) if together else (recordings[label],)
+        items.append(Item(row, recordings[label], Unit(shared if together else own, sharing)))
     return sorted(items, key=lambda item: badness(item.row))
 
 
@@ -353,23 +358,3 @@ def _recording(path: Path, label: str, root: Path | None) -> Recording:
         if recording.name.label == label:
             return recording
     return Recording(path, Name(Path(), label))
-
-
-def _unit(out: Path, recording: Recording, sharing: Unit) -> Unit:
-    """Return the recordings that shared the ICA when one was cleaned last."""
-
-    def stages(unit: Unit) -> UnitStages:
-        return UnitStages(unit, out, Options({}, ()))
-
-    own = Unit(recording.name, (recording,))
-    applied = stages(own).sidecar("apply", recording).get("SHA256")
-    fitted = stages(own).sidecar("fit").get("SHA256")
-    together = stages(sharing).sidecar("fit").get("SHA256")
-    if together is None or (fitted is not None and applied in (None, fitted)):
-        return own
-    members = tuple(
-        one
-        for one in sharing.recordings
-        if stages(sharing).sidecar("apply", one).get("SHA256") in (None, together)
-    )
-    return Unit(sharing.name, members)

@@ -20,10 +20,10 @@ Row = dict[str, Any]
 STATUSES = ("failed", "poor", "unsure", "none", "cleaned")  # worst first
 _ENTITIES = {"participant_id": "sub", "session_id": "ses", "task": "task", "run": "run"}
 _WORDS = (*_ENTITIES, "removed", "refits", "warnings", "file", "ica", "report")
-_NUMBERS = tuple("duration rank components stability events benefit harm seconds converged".split())
+_NUMBERS = tuple("duration rank components stability events benefit harm converged".split())
 COLUMNS = (
     *("recording", *_ENTITIES, "status", "message", "duration", "rank", "components", "removed"),
-    *("stability", "refits", "events", "benefit", "harm", "seconds", "converged", "warnings"),
+    *("stability", "refits", "events", "benefit", "harm", "converged", "warnings"),
     *("file", "ica", "report"),
 )
 KIND_COLUMNS = ("kind", "found", "removed", "not_removed", "events", "benefit", "harm")
@@ -36,13 +36,11 @@ def row_of(work: UnitState, recording: Recording) -> Row:
     if sidecars["evaluate"].get("Upstream") != sidecars["apply"].get("Key"):
         last = {}  # of an earlier state
     told = [warning for one in sidecars.values() for warning in one.get("Warnings", [])]
-    seconds = work.notes.content["seconds"]
-    shared = sum(seconds.get(stage, 0) for stage in STAGES[:2]) / len(work.unit.recordings)
-    own = sum(seconds.get(f"{stage} {recording.name.label}", 0) for stage in STAGES[2:])
     removed = last.get("components", find.get("components", []))
     by_kind = [_kind_row(kind, find, last, recording) for kind in kinds()] if find else []
     report, cleaned = work.report(recording), work.path("apply", ".fif", recording)
     return empty_row(recording) | {
+        "unit": work.unit.name.label,
         "status": last.get("status") or find.get("status") or "none",
         "message": last.get("verdict") or find.get("verdict") or "fitted",
         "duration": last.get("seconds", fit.get("seconds")),
@@ -52,7 +50,6 @@ def row_of(work: UnitState, recording: Recording) -> Row:
         **_trusted(find.get("stability"), removed),
         "events": sum(one["events"] or 0 for one in by_kind) if by_kind else None,
         **overall(by_kind),
-        "seconds": round(shared + own, 2),
         "converged": fit.get("converged"),
         "warnings": " | ".join(dict.fromkeys(told)) or None,
         "file": cleaned.relative_to(work.out).as_posix() if sidecars["apply"] else None,
@@ -106,7 +103,7 @@ def overall(by_kind: Sequence[Row]) -> Row:
 def empty_row(recording: Recording) -> Row:
     """Return the row of a recording without results, with what its name says."""
     name = recording.name.label
-    row = dict.fromkeys(COLUMNS) | {"recording": name, "kinds": []}
+    row = dict.fromkeys(COLUMNS) | {"recording": name, "kinds": [], "unit": name}
     for column, key in _ENTITIES.items():
         if value := re.search(rf"(?:^|_){key}-([^_]+)", name):
             row[column] = f"{key}-{value[1]}" if column.endswith("_id") else value[1]
@@ -172,9 +169,9 @@ def _is_row(row: Any) -> bool:
     """Return whether this is a valid row: the file may have been changed."""
     return (
         isinstance(row, dict)
-        and set(row) == {*COLUMNS, "kinds"}
+        and set(row) == {*COLUMNS, "kinds", "unit"}
         and row["status"] in STATUSES
-        and all(isinstance(row[name], str) for name in ("recording", "message"))
+        and all(isinstance(row[name], str) for name in ("recording", "message", "unit"))
         and all(isinstance(row[name], str | None) for name in _WORDS)
         and all(isinstance(row[name], int | float | None) for name in _NUMBERS)
         and isinstance(row["kinds"], list)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import logging
 import re
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -20,10 +19,15 @@ from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica.cleaning import clean as cleaning
-from mne_otica.cleaning.by_hand import BY_HAND, add_choice, conclude_choice
+from mne_otica.cleaning.by_hand import (
+    BY_HAND,
+    add_choice,
+    conclude_choice,
+    found_again,
+    found_content,
+)
 from mne_otica.cleaning.decide import Found, find
-from mne_otica.cleaning.evoked_free import fit_evoked_free
-from mne_otica.cleaning.saved import found_again, found_content
+from mne_otica.cleaning.evoked_free import fit_evoked_free, onsets_of
 from mne_otica.evaluation.measures import plain
 from mne_otica.evaluation.methods import mark_cleaned
 from mne_otica.evaluation.text import component_names
@@ -33,8 +37,8 @@ from mne_otica.signals.reading import LowRateRaw, filtered_copy
 from mne_otica.solver._linalg import one_blas_thread
 from mne_otica.study import storage as files
 from mne_otica.study.components_table import (
-    decisions,
     edited_text,
+    edits,
     read_table,
     reworded,
     table_text,
@@ -65,7 +69,6 @@ class UnitStages(UnitState):
         key = self.key(stage, recording)  # raises if the stage before is missing
         if not self.options.overwrite and self.is_done(stage, recording):
             return
-        started = time.perf_counter()
         sidecar = self.path(stage, ".json", recording)
         with (
             files.staged(self.out, sidecar.parent) as scratch,
@@ -93,8 +96,6 @@ class UnitStages(UnitState):
             files.write_json(scratch / sidecar.name, files.sealed(content))
         for path in written:
             self.notes.moved(path, sidecar.parent / path.name)
-        label = stage if recording is None else f"{stage} {recording.name.label}"
-        self.notes.content["seconds"][label] = round(time.perf_counter() - started, 2)
 
     def _versions(self) -> dict[str, str]:
         found = cleaning.versions()
@@ -175,23 +176,22 @@ class UnitStages(UnitState):
     def _find(self, scratch: Path) -> dict[str, Any]:
         ica = mne.preprocessing.read_ica(self.path("fit", ".fif"), verbose="error")
         raw = self._together(self._raw)
-        find_parameters = self.parameters("find")
+        find_parameters, fit = self.parameters("find"), self.parameters("fit")
         found = find(
             raw,
             ica,
             find_parameters["artifacts"],
             find_parameters["max_components"],
-            self.parameters("fit")["reject_by_annotation"],
+            fit["reject_by_annotation"],
+            band=(fit["l_freq"], fit["h_freq"]),
+            filtered=self._together(self._copy_to_fit),
         )
         removed = {kind: one.components for kind, one in found.decisions.items()}
         ica.save(scratch / self.path("find", ".fif").name)
         trusted = self._stability(ica)
-        automatic = table_text(found.artifacts, removed, None, trusted)
-        decided = decisions(self.table)
-        edited = self._keep_edits(automatic, ica.n_components_)
-        text = table_text(found.artifacts, removed, edited, trusted)
-        if edited:
-            text = edited_text(text, decided)
+        text = table_text(found.artifacts, removed, trusted)
+        edited = self._keep_edits(text, ica.n_components_)
+        text = edited_text(text, edited)
         (scratch / self.table.name).write_text(text, encoding="utf-8", newline="\n")
         if not edited:
             self._recognise(scratch / self.table.name)
@@ -229,22 +229,22 @@ class UnitStages(UnitState):
         notes["table_of_fit"] = self.key("fit")
         self.notes.save()
 
-    def _keep_edits(self, automatic: str, n_components: int) -> dict[int, tuple[str, str]] | None:
-        """Back up an edited table; return its content if it is still valid."""
+    def _keep_edits(self, automatic: str, n_components: int) -> dict[int, dict[str, str]]:
+        """Back up an edited table; return the edits if they are still valid."""
         present = self.notes.hash_of(self.table)
         if present is None or present in self.notes.content["tables"]:
-            return None
+            return {}
         text = self.table.read_bytes()
         if text == automatic.encode():
-            return None
+            return {}
         aside = self.table.with_name(f"{self.table.stem}_edited-{present[:8]}.tsv")
         with files.staged(self.out, aside.parent) as scratch:
             (scratch / aside.name).write_bytes(text)
         if self.notes.content["table_of_fit"] == self.key("fit"):
-            return read_table(self.table, n_components)
+            return edits(self.table, n_components)
         # The components have changed, so the edits do not apply any more.
         self.table.unlink()
-        return None
+        return {}
 
     def _ica(self) -> ICA:
         """Return the ICA with the components to remove, and update its file."""
@@ -330,6 +330,9 @@ class UnitStages(UnitState):
         settings |= {"n_components_used": fitted["n_components"]}
         settings |= {name: fitted[name] for name in ("converged", "rank", "seconds_fitted")}
         settings |= {"seconds": cleaned.n_times / cleaned.info["sfreq"]}
+        if free := fitted["evoked_free"]:
+            trials = conditions_of(cleaned, list(free["trials"]))
+            settings["evoked_free"] = free | {"onsets": onsets_of(trials, cleaned.info["sfreq"])}
         found = self._found(recording, ica)
         result = conclude_choice(cleaned, filtered, ica, found, taken, settings, brief=brief)
         named = self.kinds_by_hand()

@@ -180,7 +180,7 @@ def unsealed(content: dict[str, Any]) -> dict[str, Any]:
 
 
 class Notes:
-    """Notes about a unit between runs; all but the run times can be computed again.
+    """Notes about a unit between runs, which can be computed again.
 
     SHA-256 hashes of files are valid until the size of a file or the time of its last change
     differs.
@@ -188,7 +188,7 @@ class Notes:
 
     def __init__(self, out: Path, label: str) -> None:
         self._out, self._path = out, out / WORK / "notes" / f"{label}.json"
-        self.content = {"hashes": {}, "seconds": {}, "tables": [], "table_of_fit": ""}
+        self.content = {"hashes": {}, "tables": [], "table_of_fit": ""}
         known = unsealed(read_json(self._path))
         for name, empty in self.content.items():
             if isinstance(known.get(name), type(empty)):

@@ -108,7 +108,7 @@ def clean_study(
         names differ only in ``run-``. Each recording is still cleaned and evaluated by itself.
     n_jobs : int
         The number of recordings to clean in parallel, each in a process with one thread; -1 uses
-        all processors. Fewer are used if memory is short. More than one needs joblib
+        all processors. More than one needs joblib
         (``mne-otica[parallel]``).
     dask : str | None
         The address of the scheduler of a Dask cluster to run on, in place of ``n_jobs``.

@@ -109,12 +109,13 @@ Names link to reports. To remove other components, use <code>mne_otica review</c
 
 def _problems(rows: Sequence[Row]) -> str:
     """Return the recordings that failed, or of which there are warnings, and why."""
-    told = [
-        f'<li class="{row["status"]}"><b>{html.escape(row["recording"])}</b> '
-        f"<span>{html.escape(text)}</span></li>"
-        for row in rows
-        if (text := row["message"] if row["status"] == "failed" else row["warnings"])
-    ]
+    told = []
+    for row in rows:
+        failed = row["status"] == "failed"
+        if text := row["message"] if failed else row["warnings"]:
+            name = f"<b>{html.escape(row['recording'])}</b>"
+            kind = "failed" if failed else "unsure"
+            told.append(f'<li class="{kind}">{name} <span>{html.escape(text)}</span></li>')
     return f'<h2>Problems</h2><ul class="problems">{"".join(told)}</ul>' if told else ""
 
 

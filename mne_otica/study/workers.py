@@ -1,22 +1,15 @@
-"""Parallel processing of units, by as many workers as fit into memory."""
+"""Parallel processing of units, by several workers or a Dask cluster."""
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import suppress
-from pathlib import Path
 
 import mne
 from mne.utils import logger
 
-from mne_otica.study.inputs import Unit, read_header, sources
+from mne_otica.study.inputs import Unit
 from mne_otica.study.rows import Row
-
-_COPIES = 8.0  # peak memory of a unit relative to its samples in double precision, measured
-_WORKER = 400e6  # bytes of a worker with libraries and figures, measured
 
 Process = Callable[[Unit], list[Row]]
 
@@ -74,7 +67,7 @@ def _on_cluster(units: Sequence[Unit], process: Process, address: str) -> Iterat
 
 
 def _n_workers(units: Sequence[Unit], n_jobs: int) -> int:
-    """Return the number of workers: at most n_jobs, the number of units, and what memory allows."""
+    """Return the number of workers: at most n_jobs and the number of units."""
     if n_jobs == 1 or len(units) < 2:
         return 1
     try:
@@ -83,47 +76,4 @@ def _n_workers(units: Sequence[Unit], n_jobs: int) -> int:
         raise ImportError(
             f"n_jobs={n_jobs} needs the package joblib; install mne-otica[parallel], or use 1."
         ) from error
-    wanted = min(effective_n_jobs(n_jobs), len(units))
-    need, free = memory_needed(units), memory_free()
-    allowed = max(1, int(free // need)) if need and free else wanted
-    if allowed < wanted:
-        logger.info(
-            f"{allowed} of {wanted} workers: each may need {need / 1e9:.1f} GB of memory, and "
-            f"{free / 1e9:.1f} GB are free."
-        )
-    return min(wanted, allowed)
-
-
-def memory_needed(units: Iterable[Unit]) -> float:
-    """Return the bytes that the largest unit needs; 0 if none can be read."""
-    largest = sorted(units, key=_size_on_disk, reverse=True)[:3]
-    sizes = []
-    for unit in largest:
-        with suppress(Exception):  # a unit that cannot be read needs no memory
-            headers = [read_header(recording) for recording in unit.recordings]
-            sizes.append(sum(8 * raw.n_times * len(raw.ch_names) for raw in headers))
-    return _WORKER + _COPIES * max(sizes) if sizes else 0.0
-
-
-def _size_on_disk(unit: Unit) -> int:
-    paths = [recording for recording in unit.recordings if recording.path.exists()]
-    return sum(path.stat().st_size for recording in paths for path in sources(recording))
-
-
-def memory_free() -> float | None:
-    """Return the bytes of free memory, or of the limit of the job; None if unknown."""
-    found = [
-        *(1024 * int(kilobytes) for kilobytes in _numbers("/proc/meminfo", r"MemAvailable:\s+")),
-        *_numbers("/sys/fs/cgroup/memory.max", ""),  # of a container
-    ]
-    if (allotted := os.environ.get("SLURM_MEM_PER_NODE", "")).isdecimal():
-        found.append(int(allotted) * 1024**2)
-    return min(found, default=None)
-
-
-def _numbers(path: str, before: str) -> list[int]:
-    """Return the numbers in a file that follow this pattern at the start of a line."""
-    with suppress(OSError):
-        text = Path(path).read_text(encoding="utf-8")
-        return [int(number) for number in re.findall(rf"^{before}(\d+)", text, re.MULTILINE)]
-    return []
+    return min(effective_n_jobs(n_jobs), len(units))

@@ -23,7 +23,7 @@ __all__ = ["Stability", "stability"]
 
 CAME_BACK = 0.95  # correlation of topographies, from which they count as the same
 # Least share of the refits for a component to be called stable (benchmarks.stability)
-STABLE = 0.8
+STABLE = 0.7
 SHORTER = (1 / 8, 1 / 4, 1 / 2)  # of the length of a refit, for the learning curve
 FITS_PER_SHORTER = 1 / 5  # of the refits of full length
 MIN_FITS = 3  # for the standard deviation of a topography
@@ -203,6 +203,8 @@ def stability(
 ) -> Stability:
     """Refit an ICA on resampled data, and measure how reproducible each component is.
 
+    Equation (17) of the page on the method.
+
     Parameters
     ----------
     ica : instance of ICA
@@ -235,7 +237,7 @@ def stability(
     second. Each component is matched with the component of the refit that correlates most with it
     over the whole recording, so order, sign and scale do not matter. It came back if the
     topographies of the two correlate by at least 0.95, and is stable if it came back in
-    80 percent of the refits. In simulated recordings nearly all stable components had the
+    70 percent of the refits. In simulated recordings nearly all stable components had the
     topography of a true source, for the default fit of this package. A long recording is
     refitted on a part of it, so its components are at least as reproducible as the index says.
 
@@ -243,7 +245,7 @@ def stability(
     brain rhythms can all be stable. Sources that are always active together, such as a lid and the
     eye that turns with it, form one stable component.
 
-    Refits that do not converge count like the others, and a warning tells their number. Refits
+    Refits that do not converge count like the others, and a warning gives their number. Refits
     of ``method="infomax"`` and ``"picard"`` take as long as fits by these methods.
     """
     _check_fitted(ica)

@@ -420,3 +420,19 @@ def test_few_channels_and_odd_polarities(shared_data, name):
     for size in np.abs(sources):
         peaks = [size[max(0, k - 10) : k + 11].max() for k in at]
         assert np.median(peaks) > 5 * np.median(size)
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_a_single_large_blink_is_left_open_unless_an_eog_shows_it(shown):
+    sim = simulate_raw(19, 40, 128.0, n_blinks=1, blink_amplitude=250e-6, random_state=5)
+    ica = fit(sim.raw)
+    raw = sim.raw.copy()
+    if shown:
+        blink = (sim.raw.get_data() - sim.without_blinks.get_data())[:1] * 2
+        noise = 2e-6 * np.random.default_rng(0).standard_normal(blink.shape)
+        info = mne.create_info(["VEOG"], raw.info["sfreq"], "eog")
+        raw.add_channels([mne.io.RawArray(blink + noise, info)], force_update_info=True)
+    _, scores = find_bads_blink(ica, raw)
+    row = scores.row(true_component(ica, sim), "blink")
+    assert row.answer == ("yes" if shown else "unsure"), row
+    assert "only one event" in row.reason

@@ -8,6 +8,7 @@ import pytest
 
 from mne_otica import clean_epochs, clean_raw, clean_study
 from mne_otica.cleaning.evoked_free import responses
+from mne_otica.cli import main
 from mne_otica.signals.conditions import conditions_of
 from mne_otica.simulation import simulate_raw
 
@@ -113,7 +114,7 @@ def test_trials_that_all_have_blinks_leave_the_fit_as_it_is(coupled):
     assert free.settings["evoked_free"]["n_fits"] == 1
 
 
-def test_a_study_fits_without_the_responses(coupled, tmp_path):
+def test_a_study_fits_without_the_responses(coupled, tmp_path, capsys):
     files = [tmp_path / "with_raw.fif", tmp_path / "other_raw.fif"]
     coupled.raw.save(files[0], verbose="error")
     coupled.raw.copy().set_annotations(None).save(files[1], verbose="error")
@@ -125,6 +126,19 @@ def test_a_study_fits_without_the_responses(coupled, tmp_path):
     ]
     assert fits[0] is None  # a recording without these conditions is fitted as it is
     assert fits[1]["trials"] == {"target": 40, "standard": 40}
+    told = {row["recording"]: row["message"] for row in study.rows}
+    assert "fitted without the evoked responses" in told["with"]
+    assert "blinks differ" in told["with"]
+    assert "fitted" not in told["other"]
+    (audited,) = [one for one in study.to_audit() if one.name == "with"]
+    np.testing.assert_allclose(audited.before.get_data(), coupled.raw.get_data(), atol=1e-9)
+    command = ["audit", str(study.out), "--events", "target", "standard"]
+    with pytest.warns(RuntimeWarning, match="No trials of target, standard"):
+        assert main([*command, "--picks", "Pz", "--window", "0.25", "0.45"]) == 0
+    printed = capsys.readouterr().out
+    assert "with: blinks differ" in printed
+    assert "with: target - standard" in printed
+    assert (study.out / "audit_effects.tsv").exists()
 
 
 def test_epochs_with_and_without_their_recording(coupled):

@@ -125,7 +125,7 @@ def test_bad_input_is_a_sentence():
     with pytest.warns(RuntimeWarning, match="No trials of odd"):
         found = mne_otica.audit(given, given.events, {"odd": 7, "target": 1})
     assert [row["condition"] for row in found.artifacts] == ["target"]
-    assert condition_lines({"blink": given.blinks}, {}, (0, 10)) == []
+    assert condition_lines({"blink": given.blinks}, {"onsets": {}, "window": (0, 1)}, SFREQ) == []
 
 
 def test_a_cleaned_recording():

@@ -274,6 +274,6 @@ def test_all_kinds_are_judged_whatever_is_removed(troubled, cleaned):
 
 def test_removal_with_an_ica_of_ones_own_is_that_of_clean_raw(troubled):
     one = clean_raw(troubled.raw, artifacts="heartbeat")
-    result = one.kinds["heartbeat"]
-    again = remove_artifacts(troubled.raw, one.ica, artifacts="heartbeat", events=result.events)
+    events = one.artifacts.events("heartbeat")
+    again = remove_artifacts(troubled.raw, one.ica, artifacts="heartbeat", events=events)
     np.testing.assert_allclose(again.get_data(), one.raw.get_data(), atol=1e-12)

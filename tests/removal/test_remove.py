@@ -386,6 +386,43 @@ def test_a_recording_with_offsets_and_drifts_is_cleaned_as_it_is(shared_data):
     assert average[1] < 0.5 * average[0]
 
 
+@pytest.mark.parametrize("offset", [1e-4, 1e-3, 2e-2])
+def test_offsets_between_runs_are_no_blinks(recording, offset):
+    """Two runs joined: what goes is the same, whatever the offsets of the second one."""
+    sim, ica = recording
+    size = offset * np.random.default_rng(0).standard_normal((len(sim.raw.ch_names), 1))
+    changes = []
+    for level in (0 * size, size):
+        second = mne.io.RawArray(sim.raw.get_data() + level, sim.raw.info)
+        joined = mne.concatenate_raws([sim.raw.copy(), second])
+        later = sim.blink_events + [sim.raw.n_times, 0, 0]
+        events = np.vstack([sim.blink_events, later])
+        cleaned = remove_artifacts(joined, ica, events=events)
+        changes.append(cleaned.get_data() - joined.get_data())
+    np.testing.assert_allclose(*changes, atol=1e-9)
+
+
+def test_the_average_blink_goes_even_if_heights_are_skewed():
+    """Few large blinks among many small ones: the typical event is the mean, not the median."""
+    rng = np.random.default_rng(4)
+    times = np.arange(6000) / SFREQ
+    _, rest, samples = course()
+    heights = np.where(rng.random(len(samples)) < 0.3, 30.0, 8.0)
+    artifact = sum(h * blink(times, k / SFREQ) for h, k in zip(heights, samples, strict=True))
+    found = artifact_part(artifact + rest, SFREQ, samples)
+    left, all_of_it = ((x)[samples].mean() for x in (artifact - found.part[0], artifact))
+    assert abs(left) < 3 * rest.std() / np.sqrt(len(samples)) < all_of_it
+
+
+def test_blinks_without_time_between_them_take_the_whole_component():
+    rng = np.random.default_rng(2)
+    peaks = 2 + np.cumsum(0.35 + rng.exponential(0.3, 85))
+    artifact, rest, samples = course(peaks=peaks[peaks < 58], height=10.0)
+    found = artifact_part(artifact + rest, SFREQ, samples[::2])
+    inside = found.part[0] != 0
+    assert rms((found.part[0] - artifact)[inside]) < 1.05 * rms(rest)
+
+
 def test_nothing_to_exclude_changes_nothing(recording):
     sim, ica = recording
     cleaned = remove_artifacts(sim.raw, ica, exclude=[])

@@ -28,7 +28,7 @@ def smooth(n_components):
 
 
 def likelihood(W, counts, scores):
-    return _likelihood._likelihood(_likelihood._values(counts, scores), W)
+    return _likelihood.negative_likelihood(_likelihood._values(counts, scores), W)
 
 
 def white(sources):

@@ -114,7 +114,7 @@ def test_steps_with_scales_raise_the_likelihood():
     scores = fitted_scores(objective, counts)
     step, moved, counts_moved, drop = likelihood._step(objective, W, counts, scores, modulation)
     before, after = (
-        likelihood._likelihood(likelihood._values(some, scores), matrix)
+        likelihood.negative_likelihood(likelihood._values(some, scores), matrix)
         for some, matrix in ((counts, W), (counts_moved, moved))
     )
     assert np.abs(step).max() > 0.01

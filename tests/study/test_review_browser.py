@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,7 +25,10 @@ from reviewing import (
 from mne_otica import clean_study
 from mne_otica.cli import main
 from mne_otica.study.components_table import cells
+from mne_otica.study.inputs import Name, Recording
 from mne_otica.study.review import Review
+from mne_otica.study.rows import empty_row
+from mne_otica.study.summary import page as page_of_rows
 
 SIZE = "--window-size=1280,900"
 LONG = 20.0  # s that a browser may take for what takes it a moment
@@ -208,6 +212,31 @@ def test_page_fits_the_screen_and_can_be_read(driver, out, width, theme):
         driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
         driver.get("about:blank")
+
+
+def test_summary_has_no_row_of_more_than_three_lines(driver, tmp_path):
+    rows = [
+        empty_row(Recording(Path("x"), Name(Path(), name))) | {"status": status, "message": why}
+        for name, status, why in [
+            ("a" * 200, "none", "no blinks found, nothing removed"),
+            ("sub-01_ses-a_task-rest_run-01", "none", "no blinks found, nothing removed"),
+            ("b", "failed", "a long reason " * 40),
+        ]
+    ]
+    (tmp_path / "page.html").write_text(page_of_rows(rows), encoding="utf-8")
+    for width in (1280, 400):
+        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        driver.get((tmp_path / "page.html").as_uri())
+        assert driver.execute_script("return document.documentElement.scrollWidth") <= width
+        if width == 1280:
+            heights, line = driver.execute_script(
+                "return [[...document.querySelectorAll('tbody td, .problems li')].map((one) =>"
+                " one.clientHeight - 2 * parseFloat(getComputedStyle(one).paddingTop)),"
+                " parseFloat(getComputedStyle(document.body).lineHeight)]"
+            )
+            assert max(heights) <= 3 * line + 1
+    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 @contextmanager

@@ -24,7 +24,6 @@ from mne_otica.study.inputs import Name, Recording, find_files, group
 from mne_otica.study.rows import empty_row
 from mne_otica.study.state import STAGES
 from mne_otica.study.summary import page
-from mne_otica.study.workers import memory_free, memory_needed
 
 STAGE_FILES = {
     "fit": "proc-icafit_ica.fif",
@@ -564,18 +563,6 @@ def test_wrong_calls_say_what_is_right(tmp_path, blinks, capsys):
         assert re.search(message, capsys.readouterr().err), (argv, message)
     with pytest.raises(ValueError, match="Invalid value for the 'stages'"):
         clean_study([blinks], tmp_path, stages=["dance"])
-
-
-def test_no_more_workers_than_memory_allows(inputs, blinks, tmp_path, monkeypatch):
-    units = group(find_files(inputs), concatenate_runs=False)
-    need, free = memory_needed(units), memory_free()
-    assert 1e8 < need < free
-    assert memory_needed([]) == 0
-    monkeypatch.setenv("SLURM_MEM_PER_NODE", str(int(1.5 * need / 1024**2)))
-    assert need < memory_free() < 2 * need
-    with mne.utils.catch_logging() as log:
-        clean_study(inputs[1:3], tmp_path, n_jobs=2, verbose="info")
-    assert "1 of 2 workers: each may need" in log.getvalue()
 
 
 def test_one_line_for_each_recording(inputs, tmp_path, capsys):

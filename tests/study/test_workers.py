@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from test_study import contents
 
+from mne_otica.simulation import simulate_raw
+
 study = pytest.importorskip("benchmarks.study", reason="run from the top of a checkout")
 
 # mne-bids warns of much that is not the matter here, and Dask of its ports.
@@ -119,3 +121,17 @@ def test_a_cluster_gives_the_same(one_by_one, tmp_path):
         cluster.wait()
     assert ended.returncode == 0, ended.stderr
     assert contents(folder / "whole") == contents(tmp_path / "cluster")
+
+
+@pytest.mark.slow
+def test_results_do_not_depend_on_workers_or_threads(tmp_path):
+    """Also if the number of threads is not set, with recordings large enough for several."""
+    environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
+    for k in range(2):
+        raw = simulate_raw(32, 60, 250.0, n_blinks=9, random_state=k).raw
+        raw.save(tmp_path / f"{k}_raw.fif", verbose="error")
+    inputs = [str(path) for path in sorted(tmp_path.glob("*_raw.fif"))]
+    for n_jobs in ("1", "2"):
+        command = [*COMMAND, "run", *inputs, "-o", str(tmp_path / n_jobs), "--n-jobs", n_jobs]
+        subprocess.run(command, env=environment, capture_output=True, check=True)
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
