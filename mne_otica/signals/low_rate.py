@@ -170,7 +170,7 @@ def prepare(
 
 
 def _prepared(
-    low: NDArray[np.float64],
+    low: Sequence[NDArray[np.float64]],
     bad: NDArray[np.bool_],
     parts: NDArray[np.int64],
     rate: float,
@@ -180,7 +180,7 @@ def _prepared(
 
     Bad samples are bridged by straight lines, so that a filter does not ring at their edges.
     """
-    wide, slow, band = (np.empty(low.shape, np.float32) for _ in range(3))
+    wide, slow, band = (np.empty((len(low), bad.size), np.float32) for _ in range(3))
     for k, row in enumerate(low):
         for start, stop in parts[parts[:, 1] > parts[:, 0]]:
             x = row[start:stop].copy()
@@ -302,8 +302,8 @@ class Signals:
         bad = low.bad_steps | low.broken[rows].any(axis=0)
         _check_length(low.sfreq, bad)
         types = np.array(mne.pick_info(inst.info, _picks(inst.info, names)).get_channel_types())
-        data = low.data if names == low.names else low.data[rows]
-        volts = _check_volts(data[types == "eeg"])
+        data = [low.data[row] for row in rows]
+        volts = _check_volts([x for x, kind in zip(data, types, strict=True) if kind == "eeg"])
         spectra = Tiles.of(low.bad, sfreq, low.step).read(low.read, rows)
         parts = -(-low.parts // low.step)
         prepared = _prepared(data, bad, parts, low.sfreq, low.step)
@@ -346,14 +346,14 @@ def _check_length(rate: float, bad: NDArray[np.bool_]) -> None:
         )
 
 
-def _check_volts(eeg: NDArray[np.float64]) -> bool:
+def _check_volts(eeg: list[NDArray[np.float64]]) -> bool:
     """Warn where the data do not look like EEG in volts, and return whether they do."""
-    if not eeg.size:
-        return True
-    n = max(1, eeg.shape[1] // 64)
-    blocks = eeg[:, : eeg.shape[1] // n * n].reshape(len(eeg), -1, n)
-    blocks = np.abs(blocks - np.median(blocks, axis=2, keepdims=True))
-    size = float(np.median(np.median(blocks, axis=(1, 2))))
+    sizes = []
+    for row in eeg:
+        n = max(1, row.size // 64)
+        blocks = row[: row.size // n * n].reshape(-1, n)
+        sizes.append(np.median(np.abs(blocks - np.median(blocks, axis=1, keepdims=True))))
+    size = float(np.median(sizes)) if sizes else 0.0
     if size == 0 or PLAUSIBLE_VOLTS[0] < size < PLAUSIBLE_VOLTS[1]:
         return True
     warn(
