@@ -100,7 +100,7 @@ def _fit(settings: Sequence[Facts]) -> str:
     )
     if one["reject_by_annotation"]:
         text += " Spans annotated as bad were left out."
-    if any(each.get("evoked") for each in settings):
+    if any(each.get("evoked_free") for each in settings):
         text += " The average responses to the events were subtracted from this copy."
     return text
 

@@ -177,6 +177,7 @@ class UnitStages(UnitState):
         ica = mne.preprocessing.read_ica(self.path("fit", ".fif"), verbose="error")
         raw = self._together(self._raw)
         find_parameters, fit = self.parameters("find"), self.parameters("fit")
+        first = self.unit.recordings[0]
         found = find(
             raw,
             ica,
@@ -184,7 +185,7 @@ class UnitStages(UnitState):
             find_parameters["max_components"],
             fit["reject_by_annotation"],
             band=(fit["l_freq"], fit["h_freq"]),
-            filtered=self._together(self._copy_to_fit),
+            filtered=self._copy_to_fit(first) if len(self.unit.recordings) == 1 else None,
         )
         removed = {kind: one.components for kind, one in found.decisions.items()}
         ica.save(scratch / self.path("find", ".fif").name)
