@@ -48,7 +48,7 @@ MAX_HALVINGS = 6
 # NEGLIGIBLE_SHARE of what d (d - 1) / 2 angles gain on N samples by chance, about d² / 4 N.
 PLATEAU_ITER = 5
 MIN_GAIN = 5e-5
-NEGLIGIBLE_SHARE = 0.05
+NEGLIGIBLE_SHARE = 0.02  # benchmarks.solver: held out no recording loses more than .02 nats
 
 
 def solve(
