@@ -16,6 +16,7 @@ from mne_otica import (
     ICA,
     add_artifact_report,
     annotate_artifacts,
+    audit,
     clean_epochs,
     clean_raw,
     clean_study,
@@ -79,6 +80,13 @@ def untouched():
 
 def events():
     return cleaned().events
+
+
+def trials():
+    """Every second a stimulus, of two conditions in turn."""
+    made = mne.make_fixed_length_events(raw(), duration=1.0)[1:-1]
+    made[::2, 2] = 2
+    return made
 
 
 def pair():
@@ -536,6 +544,10 @@ BAD = [
     (simulate_raw, lambda: simulate_raw(8, 10, reference="linked"), ValueError, "reference"),
     (simulate_raw, lambda: simulate_raw(8, 10, reference=3), TypeError, "reference must be"),
     (simulate_raw, lambda: simulate_raw(8, 10, random_state=-1), ValueError, "random_state"),
+    (audit, lambda: audit(1, trials()), TypeError, "results must be a Cleaned"),
+    (audit, lambda: audit(cleaned(), trials(), picks="Cz"), ValueError, "both picks and a window"),
+    (audit, lambda: audit(cleaned(), trials(), tmin=0.1), ValueError, "must be before 0"),
+    (audit, lambda: audit(cleaned(), trials()[0]), ValueError, "must have the shape"),
     (stability, lambda: stability(1, raw()), TypeError, "ica must be"),
     (stability, lambda: stability(ICA(), raw()), RuntimeError, "fit"),
     (stability, lambda: stability(few_components(), 1), TypeError, "inst must be"),
@@ -556,6 +568,7 @@ BAD = [
 
 # How each is called if nothing is asked for but what must be.
 DEFAULTS = {
+    audit: lambda: audit(cleaned(), trials(), picks=raw().ch_names[0], window=(0.1, 0.2)),
     otica: lambda: otica(X),
     ICA: lambda: ICA().fit(cleaned().filtered()),
     clean_raw: cleaned,

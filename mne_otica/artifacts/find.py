@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _EVEN = 0.5  # a channel or component whose events are used holds the artifact more likely than not
 _UNLIKELY = 0.05  # a tenth of even odds: the rest of the recording hardly makes up for this
 _BLINK_COMPONENTS = 2  # the lid, and the rotation of the eyes below it
+# The artifacts that a type of channel sees.
+_SEEN_BY = {"eog": ("blink", "eye movement"), "ecg": ("heartbeat",), "emg": ("muscle",)}
 # Seconds before and after an event that an annotation covers.
 _SPANS = {
     "blink": (0.25, 0.35),
@@ -241,16 +243,21 @@ class _Known:
             rows += _limited(own, most)
         labels = [label_of(components, k, rows) for k in range(len(components))]
         scores = collected(rows, names, labels, components.geometry)
-        scores = replace(scores, sensors=self._sensors())
+        scores = replace(scores, sensors=self._sensors(names if asked is None else asked))
         put_labels(self.ica, scores)
         told = self._witnesses(scores)
         return self._with_blinks(scores, told) if "blink" in names else scores.with_times({}, told)
 
-    def _sensors(self) -> dict[str, str]:
-        """Return what is made of each EOG, ECG and EMG channel; warn of broken ones."""
+    def _sensors(self, asked: Sequence[str]) -> dict[str, str]:
+        """Return what is made of each EOG, ECG and EMG channel; warn of broken ones.
+
+        No warning is given of sensors of artifacts that nobody asked for.
+        """
         used = [name for one in self.components.sensors.values() for name in one.names]
         for name, reason in self.components.unusable.items():
-            warn(f"{name} is not used to find artifacts, as {reason}.")
+            seen = _SEEN_BY.get(self.inst.get_channel_types([name])[0], asked)
+            if set(seen) & set(asked):
+                warn(f"{name} is not used to find artifacts, as {reason}.")
         broken = {name: f"not used: {why}" for name, why in self.components.unusable.items()}
         return dict.fromkeys(used, "used") | broken
 

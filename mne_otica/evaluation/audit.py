@@ -184,6 +184,12 @@ def audit(
         raise ValueError("An effect needs both picks and a window; pass both or neither.")
     found = Audit([], [], [], [])
     several = results if isinstance(results, list | tuple) else [results]
+    wrong = [type(one).__name__ for one in several if not hasattr(one, "to_audit")]
+    if wrong:
+        raise TypeError(
+            f"results must be a Cleaned, a Study or a list of Cleaned, got {', '.join(wrong)}; "
+            "pass what clean_raw, clean_study or read_study returned."
+        )
     recordings = [one for result in several for one in result.to_audit()]
     for one in recordings:
         conditions = conditions_of(one.after, events, event_id)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from mne_otica.artifacts import Removal
+from mne_otica.artifacts.kinds import Removal
 from mne_otica.removal.band import band_part
 from mne_otica.removal.beats import beat_part
 from mne_otica.removal.estimate import Estimate, artifact_part, at_low_rate

@@ -10,7 +10,7 @@ import mne
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mne_otica.artifacts import blink_times, component_events
+from mne_otica.artifacts.find import blink_times, component_events
 from mne_otica.removal.linear_estimate import Array, Mask, Samples
 from mne_otica.signals.recording import annotated_bad, quiet
 from mne_otica.signals.unmixing import unmixing_in_volts, unmixing_offset

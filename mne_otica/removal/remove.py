@@ -12,7 +12,8 @@ import numpy as np
 from mne.utils import logger, verbose
 from numpy.typing import ArrayLike, NDArray
 
-from mne_otica.artifacts import check_kinds, kinds
+from mne_otica.artifacts.find import check_kinds
+from mne_otica.artifacts.kinds import kinds
 from mne_otica.removal.by_kind import kind_part
 from mne_otica.removal.estimate import Estimate
 from mne_otica.removal.from_file import RawCleanedOnRead

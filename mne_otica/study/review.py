@@ -33,7 +33,6 @@ from mne_otica.study.components_table import (
 )
 from mne_otica.study.inputs import Name, Recording, Unit, bids_recording, group
 from mne_otica.study.rows import Row, badness, kept_rows
-from mne_otica.study.server import Refusal
 from mne_otica.study.stages import UnitStages
 from mne_otica.study.state import Options
 from mne_otica.study.views import Opened, topographies
@@ -44,6 +43,14 @@ _MOST_OPEN = 2  # recordings that are kept in memory
 _LONGEST_NOTE = 2000
 # One at a time, as MNE's log level is global. Decisions do not wait for it.
 _COMPUTING = threading.Lock()
+
+
+class Refusal(ValueError):
+    """A request that cannot be fulfilled; nothing was changed."""
+
+    def __init__(self, status: HTTPStatus, message: str, **facts: Any) -> None:
+        super().__init__(message)
+        self.status, self.facts = status, facts
 
 
 @dataclass(frozen=True)

@@ -20,16 +20,14 @@ from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files as package_files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from mne.utils import logger
 
 from mne_otica.artifacts import kinds
+from mne_otica.study.review import Refusal, Review
 from mne_otica.study.summary import style
-
-if TYPE_CHECKING:
-    from mne_otica.study.review import Review
 
 _ADDRESS = "127.0.0.1"
 _LARGEST_BODY = 64 * 1024  # bytes; a decision with a long note needs less than a tenth of that
@@ -67,14 +65,6 @@ _HEADERS = {
 _REPORT_POLICY = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; " + (
     "style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
 )
-
-
-class Refusal(ValueError):
-    """A request that cannot be fulfilled; nothing was changed."""
-
-    def __init__(self, status: HTTPStatus, message: str, **facts: Any) -> None:
-        super().__init__(message)
-        self.status, self.facts = status, facts
 
 
 class ReviewServer(ThreadingHTTPServer):

@@ -253,6 +253,9 @@ def stability(
     _validate_type(n_fits, "int-like", "n_fits")
     if n_fits < MIN_FITS:
         raise ValueError(f"n_fits must be at least {MIN_FITS}, got {n_fits}.")
+    _validate_type(n_jobs, ("int-like", None), "n_jobs")
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0; pass a number of workers, or -1 for all cores.")
     rng = as_generator(random_state)
     recording = _refits.read(ica, inst)
     _check_recording(recording, inst)
