@@ -184,6 +184,8 @@ def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
         text = "trial types or annotations; the ICA is fitted without the responses to them"
         add("--events", nargs="+", metavar="CONDITION", help=text)
         add("--random-state", type=int, default=0, metavar="SEED", help=f"the seed {default}")
+        text = "do not look for bad channels that are not marked"
+        add("--no-find-bad-channels", dest="find_bad_channels", action="store_false", help=text)
     if command in ("run", "find"):
         text = (
             "kinds of artifacts to remove: blink, eye-movement, heartbeat, muscle, electrode, or "

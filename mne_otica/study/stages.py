@@ -28,6 +28,7 @@ from mne_otica.cleaning.by_hand import (
 )
 from mne_otica.cleaning.decide import Found, find
 from mne_otica.cleaning.evoked_free import fit_evoked_free, onsets_of
+from mne_otica.cleaning.suspects import find_suspects
 from mne_otica.evaluation.measures import plain
 from mne_otica.evaluation.methods import mark_cleaned
 from mne_otica.evaluation.text import component_names
@@ -62,6 +63,7 @@ class UnitStages(UnitState):
         self._raws: dict[Recording, tuple[BaseRaw, list[str]]] = {}
         self._bads: dict[Recording, list[str]] = {}
         self._filtered: dict[Recording, LowRateRaw] = {}
+        self._suspects: dict[str, str] | None = None
         self._cleaned: dict[Recording, tuple[BaseRaw, Taken]] = {}
 
     def do(self, stage: str, recording: Recording | None = None) -> None:
@@ -114,7 +116,35 @@ class UnitStages(UnitState):
             union = {name for bads in self._bads.values() for name in bads}
             for raw, _ in self._raws.values():
                 raw.info["bads"] = [name for name in raw.ch_names if name in union]
+            if self._suspects is None:
+                fitted = self.sidecar("fit")["Results"]
+                self._leave_out(fitted["suspects"], fitted["left_out"])
         return self._raws[recording][0]
+
+    def _find_suspects(self) -> dict[str, Any]:
+        """Find the channels that look broken in any recording, and leave them out of all."""
+        self._suspects, left_out = {}, []
+        for recording in (
+            self.unit.recordings if self.parameters("fit")["find_bad_channels"] else ()
+        ):
+            copy, reject = (
+                self._copy_to_fit(recording),
+                self.parameters("fit")["reject_by_annotation"],
+            )
+            suspects, own = find_suspects(self._raw(recording), copy, reject)
+            self._suspects |= suspects
+            left_out += own
+        self._leave_out(self._suspects, left_out)
+        return {"suspects": self._suspects, "left_out": left_out}
+
+    def _leave_out(self, suspects: dict[str, str], names: list[str]) -> None:
+        self._suspects = suspects
+        for recording, (raw, _) in self._raws.items():
+            more = [name for name in dict.fromkeys(names) if name not in raw.info["bads"]]
+            raw.info["bads"] = raw.info["bads"] + more
+            self._bads[recording] = self._bads[recording] + more
+        for copy in self._filtered.values():
+            copy.drop_channels([name for name in names if name in copy.ch_names])
 
     def _reader_warnings(self, recording: Recording | None) -> list[str]:
         chosen = self.unit.recordings if recording is None else [recording]
@@ -146,6 +176,7 @@ class UnitStages(UnitState):
     def _fit(self, scratch: Path) -> dict[str, Any]:
         fit = self.parameters("fit")
         reject = fit["reject_by_annotation"]
+        suspects = self._find_suspects()
         data = self._together(self._copy_to_fit)
         sfreq = self._raw(self.unit.recordings[0]).info["sfreq"]
         fit_ica = partial(
@@ -169,6 +200,7 @@ class UnitStages(UnitState):
             "converged": ica.converged_,
             "rank": ica.rank_,
             "evoked_free": evoked_free,
+            **suspects,
             "seconds": data.n_times / data.info["sfreq"],
             "seconds_fitted": ica.n_samples_ / data.info["sfreq"],
         }
@@ -336,6 +368,7 @@ class UnitStages(UnitState):
             settings["evoked_free"] = free | {"onsets": onsets_of(trials, cleaned.info["sfreq"])}
         found = self._found(recording, ica)
         result = conclude_choice(cleaned, filtered, ica, found, taken, settings, brief=brief)
+        result = result.with_suspects(self._suspects or {})
         named = self.kinds_by_hand()
         idle = [k for k, kind in named.items() if k not in result.kinds[kind].components]
         told = [result.verdict]

@@ -14,7 +14,10 @@ from mne_otica.study.inputs import Recording, Unit, sources
 
 STAGES = ("fit", "find", "apply", "evaluate")
 PARAMETERS = {
-    "fit": ("events", "n_components", "l_freq", "h_freq", "random_state", "reject_by_annotation"),
+    "fit": (
+        *("events", "n_components", "l_freq", "h_freq", "random_state", "reject_by_annotation"),
+        "find_bad_channels",
+    ),
     "find": ("artifacts", "max_components", "stability"),
     "apply": ("removal",),
     "evaluate": (),

@@ -51,6 +51,7 @@ def clean_study(
     random_state: int | None = 0,
     max_components: int = 2,
     reject_by_annotation: bool = True,
+    find_bad_channels: bool = True,
     stability: bool = False,
     stages: Sequence[str] = STAGES,
     concatenate_runs: bool = False,
@@ -97,6 +98,9 @@ def clean_study(
     reject_by_annotation : bool
         Whether to leave out spans annotated as bad. Artifacts in these spans are not removed,
         unless whole components are.
+    find_bad_channels : bool
+        Whether to leave out channels that look broken. A channel that does in one of several
+        recordings with one ICA is left out of all of them.
     stability : bool
         Whether to measure how reproducible each component is, see
         :func:`mne_otica.stability`. The index, and the number of refits that matched, become
@@ -151,6 +155,7 @@ def clean_study(
         random_state=random_state,
         max_components=max_components,
         reject_by_annotation=reject_by_annotation,
+        find_bad_channels=find_bad_channels,
         stability=stability,
     )
     _check_parameters(parameters)
@@ -197,7 +202,7 @@ def _check_parameters(parameters: Mapping[str, Any]) -> None:
         _validate_number(seed, "random_state", at_least=0)
     _validate_type(most, "int-like", "max_components")
     _validate_number(most, "max_components", at_least=1)
-    for name in ("reject_by_annotation", "stability"):
+    for name in ("reject_by_annotation", "find_bad_channels", "stability"):
         _validate_flag(parameters[name], name)
 
 

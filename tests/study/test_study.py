@@ -571,3 +571,21 @@ def test_one_line_for_each_recording(inputs, tmp_path, capsys):
     said = capsys.readouterr()
     assert said.err == ""
     assert "[1/1] empty: failed, empty.edf is empty (0 bytes)." in said.out
+
+
+def test_a_bad_channel_that_nobody_marked_is_left_out_and_named(tmp_path):
+    sim = simulate_raw(16, 40.0, 128.0, n_blinks=12, random_state=3)
+    name, raw = sim.raw.ch_names[7], sim.raw.copy()
+    raw._data[7] *= 20
+    raw.save(tmp_path / "loud_raw.fif")
+    study = clean_study([tmp_path / "loud_raw.fif"], out=tmp_path / "out")
+    row = study.rows[0]
+    assert f"suspect channels: {name}" in row["message"]
+    assert study.raw("loud").info["bads"] == [name]
+    # Later stages know it from the fit.
+    again = clean_study(
+        [tmp_path / "loud_raw.fif"], out=tmp_path / "out", stages=["evaluate"], overwrite=True
+    )
+    assert again.rows[0]["message"] == row["message"]
+    kept = clean_study([tmp_path / "loud_raw.fif"], out=tmp_path / "2", find_bad_channels=False)
+    assert kept.raw("loud").info["bads"] == []
