@@ -124,14 +124,12 @@ class UnitStages(UnitState):
     def _find_suspects(self) -> dict[str, Any]:
         """Find the channels that look broken in any recording, and leave them out of all."""
         self._suspects, left_out = {}, []
-        for recording in (
-            self.unit.recordings if self.parameters("fit")["find_bad_channels"] else ()
-        ):
-            copy, reject = (
-                self._copy_to_fit(recording),
-                self.parameters("fit")["reject_by_annotation"],
+        fit = self.parameters("fit")
+        for recording in self.unit.recordings if fit["find_bad_channels"] else ():
+            filtered = self._copy_to_fit(recording)
+            suspects, own = find_suspects(
+                self._raw(recording), filtered, fit["reject_by_annotation"]
             )
-            suspects, own = find_suspects(self._raw(recording), copy, reject)
             self._suspects |= suspects
             left_out += own
         self._leave_out(self._suspects, left_out)
@@ -143,8 +141,8 @@ class UnitStages(UnitState):
             more = [name for name in dict.fromkeys(names) if name not in raw.info["bads"]]
             raw.info["bads"] = raw.info["bads"] + more
             self._bads[recording] = self._bads[recording] + more
-        for copy in self._filtered.values():
-            copy.drop_channels([name for name in names if name in copy.ch_names])
+        for filtered in self._filtered.values():
+            filtered.drop_channels([name for name in names if name in filtered.ch_names])
 
     def _reader_warnings(self, recording: Recording | None) -> list[str]:
         chosen = self.unit.recordings if recording is None else [recording]
