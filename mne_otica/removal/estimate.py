@@ -20,6 +20,10 @@ RATE = 80.0  # Hz; the artifact is smooth, and estimated at about this rate
 _DRAWS_OUT = 0.4  # Hz; a lower high-pass filter only adds drift to an event
 _SHAM_APART = 1.2  # s; about the length of a window
 _SAME = 0.1  # s; given events that are closer are one
+# s by which a given event may miss the peak, a sample at the rate of the estimate: with events of the
+# EOG, the reduction in `sample28` of benchmarks.real is .90 without and .95 with it; the error of 17
+# cases of benchmarks.removal with exact events is .1348 without and .1353 with it.
+_JITTER = 0.0125
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +100,15 @@ class _Model:
         return _at_full_rate(state, self, self.n_times)[0]
 
 
+def _aligned(courses: Array, events: Samples, reach: int) -> Samples:
+    """Move events to the peak of the component that shows them best."""
+    heights = np.median(courses[:, events], axis=1)
+    best = int(np.argmax(np.abs(heights)))
+    around = (events[:, np.newaxis] + np.arange(-reach, reach + 1)).clip(0, courses.shape[1] - 1)
+    peaks = np.argmax(np.sign(heights[best]) * courses[best, around], axis=1)
+    return np.unique(np.take_along_axis(around, peaks[:, np.newaxis], axis=1)[:, 0])
+
+
 def artifact_part(
     courses: ArrayLike,
     sfreq: float,
@@ -137,6 +150,7 @@ def artifact_part(
     if not len(events) or not scales.all():
         none = np.zeros(0, np.int64)
         return Estimate(np.zeros_like(courses), none, np.zeros(0), none.reshape(0, 2), False)
+    events = _aligned(low, events, max(1, round(_JITTER * sfreq / step)))
     frame = Frame(sfreq / step, high_pass_kernel(highpass, sfreq / step))
     components = [Component(course, good, frame) for course in low]
     state = separate(components, events)
