@@ -285,6 +285,13 @@ def remarks_of(name: str) -> str:
     return "\n\n".join([*remarks, record.environment.short()])
 
 
+def first_remark(name: str) -> str:
+    """Return the first words of a record."""
+    record = Record.read(name)
+    remark = next(part for part in record.parts if isinstance(part, str))
+    return f"{remark}\n\n{record.environment.short()}"
+
+
 def last_table(name: str) -> str:
     """Return the last table of a record, the summary of the others."""
     record = Record.read(name)
@@ -312,19 +319,16 @@ BLOCKS = {
     "rivals": rivals,
     "real_summary": real_summary,
     "real": lambda: first_table("real-recordings"),
-    "put_in": lambda: last_table("removal-of-blinks-real-eeg-with-real-blinks-put-in"),
     "evoked": lambda: last_table("removal-of-blinks-evoked-responses"),
     "training": training,
-    "kinds": lambda: tables_of("kinds-of-artifacts-simulated-recordings"),
     "kinds_removal": lambda: tables_of("kinds-of-artifacts-removal-from-simulated-recordings"),
     "comparison": comparison,
     "regimes": regimes,
     "memory": lambda: tables_of("memory-of-a-fit"),
-    "long": lambda: tables_of("long-and-dense-recordings"),
     "study": lambda: tables_of("studies-40-recordings-of-60-s"),
     "channels": lambda: tables_of("few-channels"),
     "index": lambda: remarks_of("stability-judge"),
-    "refits": lambda: tables_of("stability-time"),
+    "refits": lambda: first_remark("stability-time"),
 }
 
 

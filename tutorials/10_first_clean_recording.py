@@ -43,7 +43,7 @@ result = mne_otica.clean_raw(raw)
 result
 
 # %%
-# It found 4 blinks in one component, ICA000. The average blink is reduced by 93 % at the five
+# It found 4 blinks in one component, ICA000. The average blink is reduced by about 94 % at the five
 # channels where blinks are largest, and away from blinks nothing was removed. The same numbers are
 # attributes of the result:
 

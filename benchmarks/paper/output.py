@@ -21,7 +21,7 @@ HEADING = """\
 # The paper, reproduced
 
 Every number of the paper beside what this package measures. Each section is written by the command
-below its title, from the numbers in `benchmarks/results`; `docs/method.md` says where the
+below its title, from the numbers in `benchmarks/results`; `docs/differences.md` says where the
 package departs from the paper on purpose.
 """
 COMMENT = "#"

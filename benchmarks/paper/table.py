@@ -290,7 +290,7 @@ fewer trials than OT-ICA, because it takes too long, their number is in brackets
 Chi-square (two degrees of freedom) and Exponential are the same distribution, with the same
 numbers in the paper and here; they are one row."""
 BOUND = """\
-The bounds are asymptotic (derived in `docs/method.md`): no regular estimator
+The bounds are asymptotic (derived in `docs/differences.md`): no regular estimator
 has a smaller expected error (dotted), and none that whitens with the sample covariance, as all
 methods here do except OT-ICA, whose refinement is not limited to rotations, and InfoMax (solid).
 If a density is discontinuous or discrete, its Fisher information is infinite and the dotted line

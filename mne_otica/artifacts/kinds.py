@@ -28,7 +28,8 @@ class Removal(NamedTuple):
 
     ``how`` is ``"events"`` or ``"band"`` (mainly above ``l_freq`` hertz); ``advice`` names a
     better remedy, if there is one. ``shape`` is that of the events: transient deflections, nearly
-    identical beats, lasting steps, or pops of an electrode that decay.
+    identical beats, lasting steps of the eyes, whose part is removed at all times, or pops of an
+    electrode, of which the whole component is removed.
     """
 
     how: Literal["events", "band"]

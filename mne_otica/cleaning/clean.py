@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
 
 _FEWEST_COMPONENTS = 4
-# Distance from the windows of events at which the harm is measured, in seconds. Beats and steps
+# Distance from the windows of events at which the harm is measured, in seconds. Beats and gazes
 # follow each other closely, so that with the margin of blinks nothing would be left.
 _MARGINS = {"blink": MARGIN, "eye movement": MARGIN / 4, "heartbeat": 0.0, "electrode": MARGIN}
 
@@ -96,9 +96,9 @@ def clean_raw(
         :doc:`/artifacts` explains why, and how well the others are removed. All kinds are
         searched for, also those not removed; see ``cleaned.artifacts``.
     removal : "events" | "component"
-        ``"events"`` removes only the artifacts, see :func:`mne_otica.remove_artifacts`;
-        ``"component"`` removes whole components, as :meth:`mne.preprocessing.ICA.apply`
-        does.
+        ``"events"`` removes only the artifacts, see :func:`mne_otica.remove_artifacts`, but of
+        electrodes the whole component; ``"component"`` removes whole components, as
+        :meth:`mne.preprocessing.ICA.apply` does.
     events : ndarray, shape (n_events, 3) | str | sequence of str | None
         The stimuli, as MNE events or as names of annotations. If passed, the ICA is fitted on a
         copy without the average response of each condition, so that a response that comes with
@@ -154,7 +154,7 @@ def clean_raw(
     -----
     The EEG channels that are not marked bad are cleaned. All other channels and all annotations
     are kept, and no samples are dropped. EEG must be in volts. Electrode positions, 10-20 names
-    and EOG channels are used as evidence if available, but none of them is required.
+    and EOG, ECG and EMG channels are used as evidence if available, but none of them is required.
 
     A component is removed from probability 0.9, as removing brain activity is considered nine
     times as costly as leaving an artifact in. Blinks, for which all components are judged

@@ -194,8 +194,9 @@ class KindResult:
         The MNE events that were removed, those found during the removal included. If nothing
         was removed, the events of the best candidate.
     how : str
-        What was removed from the components: the part that belongs to the ``"events"``, the
-        part in a frequency ``"band"``, the whole ``"component"``, or ``"none"``.
+        What was removed from the components: the part that belongs to the ``"events"`` (of eye
+        movements, what exceeds the power at rest, at all times), the part in a frequency
+        ``"band"``, the whole ``"component"`` (always of electrodes), or ``"none"``.
     reason : str
         The best candidate and the evidence for or against it; empty if there is none.
     gone : float | None

@@ -14,8 +14,10 @@ from scipy.signal.windows import hann
 
 from mne_otica.removal.linear_estimate import Array, Mask, bridged
 
-# Chosen on the put-in eye movements of benchmarks.parts with every third case: with quantiles of
-# 0.1 and more, the part is worse than the whole component where the eyes never rest.
+# Chosen on about a third of 102 pairs of recordings, the course of an EOG put into other EEG: with
+# quantiles of 0.1 and more, the part is worse than the whole component where the eyes never rest.
+# `benchmarks.parts` was only the check: in 10 pairs, the median error is 0.230, that of the whole
+# component 0.243, and no part is worse than 1.05 times the whole component.
 _WINDOW = 0.5  # s, length of the windows for spectra
 _HIGHEST = 20.0  # Hz, above which eye movements have no power
 _REST = 0.05  # quantile of the power over windows: the brain's

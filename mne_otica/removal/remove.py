@@ -148,7 +148,8 @@ def remove_artifacts(
     Returns
     -------
     cleaned : instance of Raw | instance of Epochs
-        A copy. Samples outside the windows around events are unchanged, and the rank is kept.
+        A copy. Samples outside the windows around blinks and heartbeats are unchanged, and the
+        rank is kept, except where whole components are removed.
 
     See Also
     --------
