@@ -255,6 +255,7 @@ class Cleaned:
             "settings": self.settings,
             "versions": self.versions,
             "sources": dict(self.artifacts.sources),
+            "sensors": dict(self.artifacts.sensors),
             "samples": {kind: part.events[:, 0].tolist() for kind, part in self.kinds.items()},
             "artifacts": self.artifacts.to_dict(),
             "kinds": {kind: one.to_dict() for kind, one in self.kinds.items()},
@@ -316,6 +317,9 @@ class Cleaned:
             ("Samples changed", self._changed()),
             ("Suspect channels", told_suspects(self.suspects).partition(": ")[2] or "none"),
         ]
+        if self.artifacts.sensors:
+            seen = [f"{name} {what}" for name, what in self.artifacts.sensors.items()]
+            rows.insert(1, ("Sensors", "; ".join(seen)))
         for kind, one in self.kinds.items():
             if line := kind_line(one):
                 rows += [(kind.capitalize(), line.partition(": ")[2]), *_figures(one)]

@@ -277,6 +277,7 @@ def test_spans_are_where_they_should_be_after_a_crop(blinking):
 def test_shipped_recording(shipped):
     raw, cleaned = shipped
     assert cleaned.artifacts.sources["blink"] == "EOG 061"
+    assert dict(cleaned.summary())["Sensors"] == "EOG 061 used"
     assert cleaned.kinds["blink"].benefit.n_events == 4
     assert cleaned.kinds["blink"].benefit.average > 0.8
     # No sample changed further than a second from the windows of blinks.
