@@ -36,7 +36,8 @@ def band_part(course: Array, sfreq: float, l_freq: float, bad: Mask) -> Array:
     brain = _brain(np.median(power, axis=1) / np.log(2), freqs, l_freq)[:, np.newaxis]
     width = max(1, round(_SMOOTH[0] / (freqs[1] - freqs[0])))
     now = uniform_filter(power, (width, _SMOOTH[1]), mode="nearest")
-    gain = broad * (1 - brain / np.maximum(now, np.finfo(float).tiny)).clip(0)
+    with np.errstate(over="ignore"):  # where nothing is now, nothing exceeds the brain's share
+        gain = broad * (1 - brain / np.maximum(now, np.finfo(float).tiny)).clip(0)
     gain[freqs < l_freq] = 0
     return np.where(bad, 0.0, frames.istft(gain * transform, k1=len(x)))
 
