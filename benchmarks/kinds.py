@@ -29,11 +29,10 @@ from benchmarks.results import show
 from benchmarks.truth import ABSENT, HELD, REAL, VISIBLE, Case, read_real, real, simulated
 from mne_otica import clean_raw, find_bads_artifacts
 from mne_otica.artifacts import ArtifactScores, search
+from mne_otica.artifacts import kinds as _kinds
 from mne_otica.artifacts import maps as _maps
-from mne_otica.artifacts import model as _model
-from mne_otica.artifacts.eyes import places
-from mne_otica.artifacts.kinds import kinds
-from mne_otica.artifacts.model import ACCEPT, REMOVE
+from mne_otica.artifacts.kinds import ACCEPT, REMOVE, kinds
+from mne_otica.artifacts.maps import places
 from mne_otica.cleaning.decide import decide
 from mne_otica.removal.remove import take_out
 from mne_otica.signals.low_rate import filtered
@@ -228,7 +227,7 @@ def real_report(folder: Path, n: int) -> Iterator[str]:
         penalty = {kind: one["training"]["penalty"] for kind, one in _curves().items()}
         data = {kind: train.fit_curves(one, unseen, penalty[kind]) for kind, one in kinds().items()}
         case = real(name)
-        with patch.object(_model, "model_data", lambda data=data: dict(kinds=data)):
+        with patch.object(_kinds, "model_data", lambda data=data: dict(kinds=data)):
             found, _ = find_bads_artifacts(case.ica, case.raw)
         labels = iclabel(case)
         for kind in kinds():
@@ -251,7 +250,7 @@ WORDS = {
 
 
 def _curves() -> dict:
-    return _model.model_data()["kinds"]
+    return _kinds.model_data()["kinds"]
 
 
 def _list(indices: list[int] | NDArray) -> str:
@@ -315,7 +314,7 @@ def caps_report() -> Iterator[str]:
                     breadth=_maps.breadth(one_map, at),
                     focality=float(_maps.focality(one_map)),
                 )
-                cells.append(f"{_model.probability(_model.weigh('muscle', known)):.2f}")
+                cells.append(f"{_kinds.probability(_kinds.weigh('muscle', known)):.2f}")
             yield f"| {where}, {what} | {' | '.join(cells)} |"
 
 

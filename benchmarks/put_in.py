@@ -29,8 +29,8 @@ from scipy.signal import find_peaks, resample_poly, sawtooth, square
 from benchmarks.removal_cases import host_recording
 from benchmarks.truth import DATA, Case, case_of, read_real
 from mne_otica import find_bads_artifacts
-from mne_otica.artifacts.eyes import places
-from mne_otica.artifacts.model import REMOVE
+from mne_otica.artifacts.kinds import REMOVE
+from mne_otica.artifacts.maps import places
 from mne_otica.signals.low_rate import filtered
 
 KINDS = ("eye movement", "heartbeat", "muscle", "electrode")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.signal import resample_poly
 from scipy.signal.windows import tukey
 
-from mne_otica.artifacts.eyes import eye_map
+from mne_otica.artifacts.maps import eye_map
 from mne_otica.simulation import simulate_raw
 
 HOSTS = ("EEGLAB", "eegmmidb_S018R02", "microstates_ec")

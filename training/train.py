@@ -34,8 +34,7 @@ import mne_otica.artifacts
 from benchmarks import put_in
 from benchmarks.truth import DATA, HELD, REAL, Case, few_channels, real, simulated
 from mne_otica.artifacts import blink as _blink
-from mne_otica.artifacts.kinds import Kind, kinds
-from mne_otica.artifacts.model import ACCEPT
+from mne_otica.artifacts.kinds import ACCEPT, Kind, kinds
 
 MODEL = Path(mne_otica.artifacts.__file__).parent / "model.json"
 STREAM = 1601  # of random numbers; benchmarks and tests use others

@@ -11,9 +11,8 @@ from mne_otica.artifacts.find import (
     find_blink_events,
     search,
 )
-from mne_otica.artifacts.kinds import Removal, kinds
-from mne_otica.artifacts.labels import component_rows
-from mne_otica.artifacts.scores import ArtifactRow, ArtifactScores, as_events, restored
+from mne_otica.artifacts.kinds import ArtifactRow, Removal, kinds
+from mne_otica.artifacts.scores import ArtifactScores, as_events, component_rows, restored
 
 __all__ = [
     "ArtifactRow",

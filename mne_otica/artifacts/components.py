@@ -13,9 +13,6 @@ from numpy.typing import NDArray
 from mne_otica.artifacts import events as ev
 from mne_otica.artifacts import maps as _maps
 from mne_otica.artifacts import rhythm as _rhythm
-from mne_otica.artifacts import steps as _steps
-from mne_otica.artifacts.eyes import eye_fields, eye_map, has_front, places
-from mne_otica.artifacts.sensors import closest, shared_with, usable_sensors
 from mne_otica.signals.low_rate import LARGE, Prepared, Signals
 from mne_otica.signals.spectra import high_levels, spectral_figures, usable_top
 from mne_otica.signals.unmixing import maps_in_volts
@@ -26,6 +23,10 @@ if TYPE_CHECKING:
 
 HUM = 1.0  # line noise ten times above its neighbours and above the other components
 _EXCERPT = 120.0  # s; about 120 beats, of which a first look takes a fifth of the time of 10 min
+SENSORS = ("eog", "ecg", "emg")  # types of channels that see an artifact directly
+_STUCK = 0.99  # share of samples that equal the one before: the channel was not plugged in
+_CLIPPED = 0.05  # share of samples at the highest or lowest value; waves are there in passing
+_SHARED = 0.1  # least correlation of an EOG with any EEG channel, both between 1 and 10 Hz
 
 
 @dataclass(frozen=True)
@@ -49,20 +50,20 @@ class Components:
         """Unmix channels that were read, those of the sensors among them."""
         is_eeg = np.array(ica.get_channel_types()) == "eeg"
         names = list(np.array(ica.ch_names)[is_eeg])
-        expected, geometry = eye_map(info, names)
-        if not has_front(expected):
+        expected, geometry = _maps.eye_map(info, names)
+        if not _maps.has_front(expected):
             # Where no electrode is near the eyes, a map cannot speak for or against them.
             expected = np.full(len(names), np.nan)
         eeg = channels.pick(names)
         used, why_not = usable_sensors(channels, eeg, sensors)
-        fields = np.where(np.isnan(expected)[:, np.newaxis], np.nan, eye_fields(info, names))
+        fields = np.where(np.isnan(expected)[:, np.newaxis], np.nan, _maps.eye_fields(info, names))
         return cls(
             channels.components(ica),
             eeg,
             maps_in_volts(ica)[is_eeg],
             expected,
             fields,
-            places(info, names),
+            _maps.places(info, names),
             geometry,
             used,
             why_not,
@@ -144,9 +145,9 @@ class Components:
         return _rhythm.locking(self.prepared, self.heart.peaks)
 
     @cached_property
-    def steps(self) -> list[_steps.Steps]:
+    def steps(self) -> list[ev.Steps]:
         """The steps of each."""
-        return _steps.steps(self.prepared)
+        return ev.steps(self.prepared)
 
     @cached_property
     def spectra(self) -> dict[str, NDArray[np.float64]]:
@@ -219,10 +220,10 @@ class Components:
         return shared_with(self.signals, self.sensors["eog"])
 
     @cached_property
-    def eog_steps(self) -> list[_steps.Steps]:
+    def eog_steps(self) -> list[ev.Steps]:
         """The steps of the EOG channel that each follows most."""
         eog = self.sensors["eog"]
-        found = _steps.steps(eog.prepared)
+        found = ev.steps(eog.prepared)
         return [found[k] for k in closest(self.signals, eog)]
 
     @cached_property
@@ -238,3 +239,54 @@ def _quantile(values: NDArray[np.float64], share: float) -> float:
     """Return a quantile of the values that are known; NaN where none is."""
     known = values[np.isfinite(values)]
     return float(np.quantile(known, share)) if len(known) else np.nan
+
+
+def usable_sensors(
+    signals: Signals, eeg: Signals, names: Mapping[str, Sequence[str]]
+) -> tuple[dict[str, Signals], dict[str, str]]:
+    """Return the sensors that can be used by their type, and why the others cannot by name."""
+    used, why_not = {}, {}
+    for sensor, some in names.items():
+        reasons = {name: _fault(sensor, signals.pick([name]), eeg) for name in some}
+        why_not |= {name: reason for name, reason in reasons.items() if reason}
+        good = [name for name, reason in reasons.items() if not reason]
+        if good:
+            used[sensor] = signals.pick(good)
+    return used, why_not
+
+
+def _fault(sensor: str, one: Signals, eeg: Signals) -> str:
+    """Return what is wrong with a channel, or an empty string."""
+    x = one.prepared.outside_bad(one.prepared.wide)[0]
+    if not x.size or np.mean(np.diff(x, prepend=0) == 0) > _STUCK:
+        return "it is flat"
+    x = x - np.median(x)
+    # A channel that is silent between events is at its lowest value then, but not at a limit.
+    limits = [limit for limit in (x.min(), x.max()) if abs(limit) > x.std()]
+    near = [np.mean(np.abs(x - limit) < 1e-3 * np.ptp(x)) for limit in limits]
+    if max(near, default=0.0) > _CLIPPED:
+        return "it is clipped"
+    if sensor == "ecg" and _rhythm.rhythms(one.prepared)[0].z < _rhythm.HEARTS:
+        return "it shows no heartbeat"
+    if sensor == "eog" and _band_correlations(eeg, one).max() < _SHARED:
+        return "it has nothing in common with the EEG"
+    return ""
+
+
+def _band_correlations(ours: Signals, theirs: Signals) -> NDArray[np.float64]:
+    """Return the absolute correlations between 1 and 10 Hz."""
+    bands = (one.prepared.outside_bad(one.prepared.band) for one in (ours, theirs))
+    return np.abs(_maps.correlations(*bands))
+
+
+def shared_with(ours: Signals, theirs: Signals) -> NDArray[np.float64]:
+    """Return the multiple correlation of each signal with all of the others, 1 to 10 Hz."""
+    x, y = (one.prepared.outside_bad(one.prepared.band) for one in (ours, theirs))
+    fit = np.linalg.lstsq(y.T, x.T, rcond=None)[0].T @ y
+    power = (x**2).sum(axis=1)
+    return np.sqrt(np.divide((fit**2).sum(axis=1), power, out=np.zeros(len(x)), where=power > 0))
+
+
+def closest(ours: Signals, theirs: Signals) -> NDArray[np.intp]:
+    """Return which of the others each signal follows most."""
+    return _band_correlations(ours, theirs).argmax(axis=1)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.artifacts.components import Components
 from mne_otica.artifacts.kinds import Feature, Kind, Removal
 from mne_otica.artifacts.maps import eye_share
+
+if TYPE_CHECKING:
+    from mne_otica.artifacts.components import Components
 
 _FOLLOWS = 0.5  # correlation with the EOG from which the EOG tells the times
 

@@ -11,14 +11,17 @@ import numpy as np
 from mne.utils import logger, verbose
 from numpy.typing import NDArray
 
-from mne_otica.artifacts.blink import judge_together
-from mne_otica.artifacts.components import Components
-from mne_otica.artifacts.kinds import Kind, kinds
-from mne_otica.artifacts.labels import label_of, put_labels
-from mne_otica.artifacts.model import ACCEPT
-from mne_otica.artifacts.scores import ArtifactRow, ArtifactScores, as_events, collected, judged
-from mne_otica.artifacts.sensors import SENSORS
-from mne_otica.artifacts.times import Times, best_group, blink_sources, with_confirmed, with_one_map
+from mne_otica.artifacts.blink import (
+    Times,
+    best_group,
+    blink_sources,
+    judge_together,
+    with_confirmed,
+    with_one_map,
+)
+from mne_otica.artifacts.components import SENSORS, Components
+from mne_otica.artifacts.kinds import ACCEPT, ArtifactRow, Kind, judged, kinds
+from mne_otica.artifacts.scores import ArtifactScores, as_events, collected, label_of, put_labels
 from mne_otica.signals.low_rate import Signals, channels_to_search, check_ica, check_names
 from mne_otica.utils.checks import _validate_flag, _validate_number, _validate_type, warn
 from mne_otica.utils.docs import fill_doc

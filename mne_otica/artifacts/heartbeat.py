@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.artifacts.components import Components
 from mne_otica.artifacts.kinds import Feature, Kind, Removal
 from mne_otica.artifacts.rhythm import HEARTS
+
+if TYPE_CHECKING:
+    from mne_otica.artifacts.components import Components
 
 _LEAST_HEIGHT = 0.5  # SD; a third of what a component is said to hold the heart with
 

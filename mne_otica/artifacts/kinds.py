@@ -1,26 +1,52 @@
-"""The kinds of artifacts, and what defines a kind.
+"""The kinds of artifacts: what defines a kind, and the probability that a component holds it.
 
-Each kind is a module, named after it, with a constant ``KIND``. The kinds are those for which the
-data file of the model has coefficients.
+Each kind is a module, named after it, with a constant ``KIND``. The log odds of a kind are the sum
+of an intercept and a piecewise linear function of each figure. The functions were fitted to
+recordings with known sources by ``python -m training.train``, and are stored in ``model.json``.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.artifacts.model import Feature, model_data
-
 if TYPE_CHECKING:
     from mne_otica.artifacts.components import Components
 
+# The least probability of an answer "yes": a wrong one counts about twice as much as a missed
+# artifact, 0.7 / 0.3. Blinks, for which all components are judged together, are removed from here.
+ACCEPT = 0.7
+# The other kinds are removed without a person looking at them from here: removing brain activity
+# counts nine times as much as leaving an artifact in, 0.9 / 0.1.
+REMOVE = 0.9
+_N_REASONS = 2
+_BEYOND_DOUBT = 0.95  # least probability of a "yes" without proof
+
 Figures = Mapping[str, float]
+
+
+class Feature(NamedTuple):
+    """A figure that is evidence for or against a kind.
+
+    ``points`` are what physiology suggests before training: (figure, log odds) pairs, linear in
+    between and constant outside. Training keeps the direction of each piece and changes its slope.
+    ``missing`` are the log odds of an unknown figure. ``speaks_for`` and ``against`` are the
+    reasons as text; ``unit`` scales the figure in them.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    against: str = ""
+    speaks_for: str = ""
+    unit: float = 1.0
+    missing: float = 0.0
 
 
 class Removal(NamedTuple):
@@ -60,6 +86,49 @@ class Kind:
     proof: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class ArtifactRow:
+    """The evidence for one kind of artifact in one component.
+
+    Attributes
+    ----------
+    component : int
+        The index of the component.
+    kind : str
+        The kind of artifact.
+    probability : float
+        The probability that the component holds it.
+    answer : str
+        ``"yes"``, ``"no"`` or ``"unsure"``.
+    reason : str
+        The reason as text.
+    figures : dict
+        The figures used as evidence, by name; NaN if unknown.
+    points : dict
+        What each of them adds to the log odds, and the intercept. The probability is
+        ``1 / (1 + exp(-sum(points.values())))``.
+    events : ndarray, shape (n_events, 3)
+        MNE events at the artifacts; empty if the answer is no.
+    removal : Removal
+        The part of the component that is the artifact: ``removal.how`` is ``"events"`` or
+        ``"band"`` (above ``removal.l_freq`` hertz); ``removal.advice`` names a better remedy,
+        if there is one.
+    remove : bool
+        Whether :func:`mne_otica.clean_raw` removes this artifact from the component, if asked to.
+    """
+
+    component: int
+    kind: str
+    probability: float
+    answer: str
+    reason: str
+    figures: Mapping[str, float] = field(repr=False)
+    points: Mapping[str, float] = field(repr=False)
+    events: NDArray[np.int64] = field(repr=False)
+    removal: Removal = field(repr=False)
+    remove: bool = False
+
+
 @cache
 def kinds() -> dict[str, Kind]:
     """Return the kinds by name."""
@@ -67,3 +136,95 @@ def kinds() -> dict[str, Kind]:
     names = model_data()["kinds"]
     modules = [import_module(f"{package}.{name.replace(' ', '_')}") for name in names]
     return {module.KIND.name: module.KIND for module in modules}
+
+
+@cache
+def model_data() -> dict[str, Any]:
+    """Return the data of the model."""
+    text = files("mne_otica.artifacts").joinpath("model.json").read_text(encoding="utf-8")
+    return json.loads(text)
+
+
+def weigh(kind: str, figures: Mapping[str, float]) -> dict[str, float]:
+    """Return what each figure, and the intercept, adds to the log odds of a kind."""
+    data = model_data()["kinds"][kind]
+    points = {"intercept": data["intercept"]}
+    for name, curve in data["features"].items():
+        if name in figures:
+            points[name] = curve["missing"]
+            if np.isfinite(figures[name]):
+                points[name] = float(np.interp(figures[name], curve["at"], curve["points"]))
+    return points
+
+
+def probability(points: Mapping[str, float]) -> float:
+    """Return the probability for the sum of the points, Equation (18) of docs/method."""
+    return float(1 / (1 + np.exp(-np.clip(sum(points.values()), -50, 50))))
+
+
+def answer(probability: float, threshold: float) -> str:
+    """Return "yes", "no" or "unsure"."""
+    if probability >= threshold:
+        return "yes"
+    return "unsure" if probability >= min(1 - threshold, threshold) else "no"
+
+
+def explain(
+    kind: str,
+    features: Mapping[str, Feature],
+    figures: Mapping[str, float],
+    points: Mapping[str, float],
+    for_it: bool,
+) -> str:
+    """Return the strongest reasons for or against a kind as text.
+
+    The strength of a reason for a kind is how far a figure is above the minimum of its function,
+    that of a reason against it how far it is below the maximum.
+    """
+    words = {name: one.speaks_for if for_it else one.against for name, one in features.items()}
+    weights = {}
+    for name in points:
+        if words.get(name):
+            curve = model_data()["kinds"][kind]["features"][name]["points"]
+            weight = points[name] - min(curve) if for_it else max(curve) - points[name]
+            if weight > 0:
+                weights[name] = weight
+    reasons = []
+    for name in sorted(weights, key=lambda name: -weights[name])[:_N_REASONS]:
+        figure = figures[name] * features[name].unit
+        reasons.append(words[name].format(figure) if np.isfinite(figure) else _unknown(name))
+    return ("has " if for_it else "") + (" and ".join(reasons) or "weak evidence")
+
+
+def _unknown(name: str) -> str:
+    return f"its {name.replace('_', ' ')} is not known"
+
+
+def judged(
+    components: Components,
+    kind: Kind,
+    k: int,
+    threshold: float,
+    figures: Mapping[str, float] | None = None,
+) -> ArtifactRow:
+    """Judge one component for one kind, without its events; None computes its figures."""
+    if figures is None:
+        why_not = kind.gate(components, k)
+        if why_not:
+            return ArtifactRow(k, kind.name, 0.0, "no", why_not, {}, {}, no_events(), kind.removal)
+        figures = kind.figures(components, k)
+    points = weigh(kind.name, figures)
+    chance = probability(points)
+    said = answer(chance, threshold)
+    unproven = kind.proof and np.isnan([figures[name] for name in kind.proof]).all()
+    if said == "yes" and unproven and chance < _BEYOND_DOUBT:
+        said = "unsure"
+    reason = explain(kind.name, kind.features, figures, points, said == "yes")
+    return ArtifactRow(
+        k, kind.name, chance, said, reason, figures, points, no_events(), kind.removal
+    )
+
+
+def no_events() -> NDArray[np.int64]:
+    """Return an empty array of events."""
+    return np.zeros((0, 3), dtype=np.int64)

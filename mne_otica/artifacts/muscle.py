@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.artifacts.components import Components
 from mne_otica.artifacts.kinds import Feature, Kind, Removal
 from mne_otica.artifacts.maps import breadth, rim
 from mne_otica.signals.low_rate import robust_scale
 from mne_otica.signals.spectra import high_levels
+
+if TYPE_CHECKING:
+    from mne_otica.artifacts.components import Components
 
 _BURST = 3.0  # robust standard deviations of the logarithm of the power above 20 Hz
 _LEAST_SPREAD = 0.1  # of that logarithm; only a technical source is steadier

@@ -10,59 +10,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.artifacts.kinds import Kind, Removal, kinds
-from mne_otica.artifacts.model import REMOVE, answer, explain, probability, weigh
+from mne_otica.artifacts.kinds import REMOVE, ArtifactRow, kinds, no_events
 
 if TYPE_CHECKING:
     import pandas as pd
+    from mne.preprocessing import ICA
 
     from mne_otica.artifacts.components import Components
 
 _MOST_ROWS = 12  # that fit a screen
-_BEYOND_DOUBT = 0.95  # least probability of a "yes" without proof
-
-
-@dataclass(frozen=True, eq=False)
-class ArtifactRow:
-    """The evidence for one kind of artifact in one component.
-
-    Attributes
-    ----------
-    component : int
-        The index of the component.
-    kind : str
-        The kind of artifact.
-    probability : float
-        The probability that the component holds it.
-    answer : str
-        ``"yes"``, ``"no"`` or ``"unsure"``.
-    reason : str
-        The reason as text.
-    figures : dict
-        The figures used as evidence, by name; NaN if unknown.
-    points : dict
-        What each of them adds to the log odds, and the intercept. The probability is
-        ``1 / (1 + exp(-sum(points.values())))``.
-    events : ndarray, shape (n_events, 3)
-        MNE events at the artifacts; empty if the answer is no.
-    removal : Removal
-        The part of the component that is the artifact: ``removal.how`` is ``"events"`` or
-        ``"band"`` (above ``removal.l_freq`` hertz); ``removal.advice`` names a better remedy,
-        if there is one.
-    remove : bool
-        Whether :func:`mne_otica.clean_raw` removes this artifact from the component, if asked to.
-    """
-
-    component: int
-    kind: str
-    probability: float
-    answer: str
-    reason: str
-    figures: Mapping[str, float] = field(repr=False)
-    points: Mapping[str, float] = field(repr=False)
-    events: NDArray[np.int64] = field(repr=False)
-    removal: Removal = field(repr=False)
-    remove: bool = False
+METHOD = "mne-otica"
+_BRAIN_HIGH = -0.5  # decimal logarithm: brain activity has at most this much power above 20 Hz
+_BRAIN_FOCALITY = 0.7  # and is not limited to one electrode
+# The first five are those of mne-bids-pipeline, the next three those of mne-icalabel.
+COLUMNS = (
+    "component",
+    "type",
+    "description",
+    "status",
+    "status_description",
+    "annotate_method",
+    "annotate_author",
+    "ic_type",
+)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -324,31 +294,6 @@ def restored(
     )
 
 
-def judged(
-    components: Components,
-    kind: Kind,
-    k: int,
-    threshold: float,
-    figures: Mapping[str, float] | None = None,
-) -> ArtifactRow:
-    """Judge one component for one kind, without its events; None computes its figures."""
-    if figures is None:
-        why_not = kind.gate(components, k)
-        if why_not:
-            return ArtifactRow(k, kind.name, 0.0, "no", why_not, {}, {}, no_events(), kind.removal)
-        figures = kind.figures(components, k)
-    points = weigh(kind.name, figures)
-    chance = probability(points)
-    said = answer(chance, threshold)
-    unproven = kind.proof and np.isnan([figures[name] for name in kind.proof]).all()
-    if said == "yes" and unproven and chance < _BEYOND_DOUBT:
-        said = "unsure"
-    reason = explain(kind.name, kind.features, figures, points, said == "yes")
-    return ArtifactRow(
-        k, kind.name, chance, said, reason, figures, points, no_events(), kind.removal
-    )
-
-
 def collected(
     rows: Sequence[ArtifactRow], names: Sequence[str], labels: Sequence[str], geometry: str
 ) -> ArtifactScores:
@@ -383,14 +328,79 @@ def collected(
     return scores.with_times({}, {})
 
 
-def no_events() -> NDArray[np.int64]:
-    """Return an empty array of events."""
-    return np.zeros((0, 3), dtype=np.int64)
-
-
 def as_events(samples: NDArray[np.int64], event_id: int) -> NDArray[np.int64]:
     """Return samples as MNE events, without duplicates."""
     samples = np.unique(samples)
     events = np.zeros((len(samples), 3), dtype=np.int64)
     events[:, 0], events[:, 2] = samples, event_id
     return events
+
+
+def label_of(components: Components, k: int, rows: Sequence[ArtifactRow]) -> str:
+    """Return the label of mne-icalabel for a component."""
+    own = [row for row in rows if row.component == k]
+    sure = [row for row in own if row.answer == "yes"]
+    if sure:
+        best = max(sure, key=lambda row: row.probability)
+        return kinds()[best.kind].label(best.figures)
+    if components.is_hum[k]:
+        return "line noise"
+    falls = components.spectra["high"][k] < _BRAIN_HIGH
+    broad = not components.focality(k) > _BRAIN_FOCALITY
+    unlikely = all(row.answer == "no" for row in own)
+    return "brain" if unlikely and falls and broad else "other"
+
+
+def put_labels(ica: ICA, scores: ArtifactScores) -> None:
+    """Store the components found in ``ica.labels_``, with our keys and those of MNE."""
+    labels = {}
+    for kind, found in scores.found.items():
+        for key in kinds()[kind].keys:
+            labels.setdefault(key, []).extend(k for k in found if k not in labels.get(key, []))
+    labels["line_noise"] = [k for k, label in enumerate(scores.labels) if label == "line noise"]
+    ica.labels_.update({key: [int(k) for k in found] for key, found in labels.items()})
+
+
+def component_rows(
+    scores: ArtifactScores, removed: Mapping[str, Sequence[int]]
+) -> list[dict[str, str]]:
+    """Return the rows of ``components.tsv``, which mne-bids-pipeline and mne-icalabel read.
+
+    The probability of each kind follows after their columns.
+
+    Parameters
+    ----------
+    scores : instance of ArtifactScores
+        The scores.
+    removed : dict
+        The components removed for each kind, entirely or in part: their status is bad.
+    """
+    chances = scores.probabilities
+    rows = []
+    for k, label in enumerate(scores.labels):
+        kinds_of = [kind for kind, some in removed.items() if k in some]
+        own = [r for r in scores.rows if r.component == k and (not kinds_of or r.kind in kinds_of)]
+        best = max(own, key=lambda r: r.probability)
+        values = (
+            str(k),
+            "ica",
+            "Independent Component",
+            "bad" if kinds_of else "good",
+            _why(best, bool(kinds_of)),
+            METHOD,
+            METHOD,
+            label,
+        )
+        rows.append(
+            dict(zip(COLUMNS, values, strict=True))
+            | {kind: f"{chances[k, j]:.4f}" for j, kind in enumerate(scores.kinds)}
+        )
+    return rows
+
+
+def _why(row: ArtifactRow, excluded: bool) -> str:
+    if excluded:
+        return f"Auto-detected {row.kind} ({METHOD}): {row.reason}"
+    if row.answer == "no":
+        return "n/a"
+    return f"Kept, {row.kind} {row.answer} ({METHOD}): {row.reason}"

@@ -12,7 +12,7 @@ import mne
 import numpy as np
 
 from mne_otica import __version__
-from mne_otica.artifacts.model import ACCEPT, REMOVE
+from mne_otica.artifacts.kinds import ACCEPT, REMOVE
 from mne_otica.evaluation.text import PLURALS, component_names
 
 if TYPE_CHECKING:

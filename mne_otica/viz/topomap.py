@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy.interpolate import RBFInterpolator
 
-from mne_otica.artifacts.eyes import fit_sphere
+from mne_otica.artifacts.maps import fit_sphere
 from mne_otica.signals.positions import places_of
 
 if TYPE_CHECKING:

@@ -3,11 +3,16 @@ import numpy as np
 import pytest
 
 from mne_otica.artifacts import events as ev
-from mne_otica.artifacts.blink import KIND, course_figures
-from mne_otica.artifacts.eyes import eye_fields, eye_map, frontal_channels
-from mne_otica.artifacts.maps import eye_share, focality, frontality
-from mne_otica.artifacts.model import explain, probability, weigh
-from mne_otica.artifacts.times import Times, with_confirmed
+from mne_otica.artifacts.blink import KIND, Times, course_figures, with_confirmed
+from mne_otica.artifacts.kinds import explain, probability, weigh
+from mne_otica.artifacts.maps import (
+    eye_fields,
+    eye_map,
+    eye_share,
+    focality,
+    frontal_channels,
+    frontality,
+)
 from mne_otica.signals.low_rate import Signals, prepare
 
 SFREQ = 250.0

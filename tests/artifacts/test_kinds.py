@@ -9,8 +9,7 @@ from benchmarks.controls import with_controls
 from benchmarks.truth import LOCKED, locked, read_real
 from mne_otica import ICA, annotate_artifacts, find_artifact_events, find_bads_artifacts
 from mne_otica.artifacts import component_rows, search
-from mne_otica.artifacts.kinds import kinds
-from mne_otica.artifacts.model import model_data
+from mne_otica.artifacts.kinds import kinds, model_data
 from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.simulation import simulate_raw
 

@@ -7,11 +7,10 @@ from scipy.stats import norm
 
 from benchmarks.kinds import BRAIN, MUSCLE
 from mne_otica.artifacts import maps as _maps
-from mne_otica.artifacts.eyes import places
-from mne_otica.artifacts.follow import follow
-from mne_otica.artifacts.model import probability, weigh
-from mne_otica.artifacts.rhythm import CERTAIN, rhythms
-from mne_otica.artifacts.steps import steps
+from mne_otica.artifacts.events import steps
+from mne_otica.artifacts.kinds import probability, weigh
+from mne_otica.artifacts.maps import places
+from mne_otica.artifacts.rhythm import CERTAIN, follow, rhythms
 from mne_otica.signals.low_rate import Signals, prepare
 from mne_otica.signals.spectra import spectral_figures, usable_top
 from mne_otica.simulation import simulate_raw
