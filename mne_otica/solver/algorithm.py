@@ -7,7 +7,8 @@ direction looks Gaussian, and the curvature is not informative: there a fixed-po
 large steps, as in FastICA with the transport maps as nonlinearities. Limited-memory BFGS then
 starts from the curvature at independence.
 
-Escape. If any component looks discrete, better optima are searched for, see `discrete`.
+Escape. Where two components can be rotated to a lower objective, or any looks discrete, the
+descent goes on from there, see `discrete`.
 
 Refine. The likelihood is maximised near the optimum of the contrast, see `likelihood`.
 """
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from mne_otica.solver._linalg import Memory, nearest_rotation, rotation
 from mne_otica.solver.contrast import Evaluation, Objective, Solution, gaussian_floor
-from mne_otica.solver.discrete import WORTHWHILE, escape, looks_discrete
+from mne_otica.solver.discrete import WORTHWHILE, escape
 from mne_otica.solver.likelihood import refine_fully, refine_rotation
 
 # Samples of the first subsample, the size of the second, and how many times as many there have to
@@ -110,9 +111,7 @@ class _Fit:
         return solution
 
     def escape(self, X: NDArray[np.float32], best: Solution, rng: np.random.Generator) -> Solution:
-        """Go on from better starts for as long as they lead lower, if anything is discrete."""
-        if not looks_discrete(X, best.W):
-            return best
+        """Go on from better starts for as long as they lead lower."""
         while self.n_iter < self.max_iter:
             start = escape(X, best.W, best.correlation, rng)
             if start is None:

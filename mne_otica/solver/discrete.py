@@ -95,7 +95,9 @@ def escape(
     Steps are accepted only if they lower the objective, the sum of C over the components.
     """
     better = _rotate_pairs(_subsampled(X), W, correlation)
-    return _find_lattices(X, W, correlation, rng) if better is None else better
+    if better is None and looks_discrete(X, W):
+        return _find_lattices(X, W, correlation, rng)
+    return better
 
 
 def _subsampled(X: NDArray[np.float32], half: int = 0) -> NDArray[np.float32]:

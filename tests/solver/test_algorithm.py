@@ -8,7 +8,7 @@ from scipy.stats import ortho_group
 
 from mne_otica import otica, simulation
 from mne_otica.metrics import amari_index
-from mne_otica.solver import algorithm, contrast, refit, unmix
+from mne_otica.solver import algorithm, contrast, discrete, refit, unmix
 from mne_otica.solver.algorithm import iterate_fixed_point
 from mne_otica.solver.contrast import Objective, target_correlation
 
@@ -190,15 +190,22 @@ def test_a_refit_is_the_local_optimisation_from_a_start():
     assert amari_index(refit(binary, rotated, refine="none").W, np.eye(2)) > 0.5
 
 
-def test_nothing_is_searched_where_nothing_is_discrete(monkeypatch):
+def test_lattices_are_searched_only_where_a_component_is_discrete(monkeypatch):
     searched = []
-    monkeypatch.setattr(algorithm, "escape", lambda *args: searched.append(args))
-    X, _ = whitened("continuous", 6, 10_000)
-    unmix(X)
+    monkeypatch.setattr(discrete, "_find_lattices", lambda *args: searched.append(args))
+    unmix(whitened("continuous", 6, 10_000)[0])
     assert not searched
-    X, _ = whitened("discrete", 6, 10_000)
-    unmix(X)
+    unmix(whitened("discrete", 6, 10_000)[0])
     assert searched
+
+
+@pytest.mark.parametrize("kind", ["laplace", "exponential", "uniform"])
+@pytest.mark.parametrize("refine", ["none", "rotation", "full"])
+def test_trap_a_start_at_45_degrees_is_a_saddle(kind, refine):
+    """By symmetry the gradient is zero half-way between two sources of one kind."""
+    X, W = whitened(kind, 2, 1500)
+    start = np.array([[1, 1], [-1, 1]]) / np.sqrt(2) @ W
+    assert amari_index(unmix(X, w_init=start, refine=refine).W, W.T) < 0.1
 
 
 def test_seed_decides_and_default_is_fixed():
