@@ -7,7 +7,7 @@ recordings, which widen the range. ``--write`` puts the curves into
 ``mne_otica/artifacts/model.json``.
 
 For each kind the log odds are an intercept plus a piecewise linear function of each figure with
-fixed knots. Each piece keeps the sign that physiology suggests (the points in the kind's module),
+fixed knots. Each piece keeps the sign that physiology suggests (the file of the priors beside),
 so that more evidence for a kind never lowers its probability. A quadratic penalty draws the values
 at the knots towards those points, which matters where data are sparse. The penalty is chosen by
 cross-validation, and all reported results are cross-validated: of the real EEG that artifacts were
@@ -34,7 +34,8 @@ import mne_otica.artifacts
 from benchmarks import put_in
 from benchmarks.truth import DATA, HELD, REAL, Case, few_channels, real, simulated
 from mne_otica.artifacts import blink as _blink
-from mne_otica.artifacts.kinds import ACCEPT, Kind, kinds
+from mne_otica.artifacts.kinds import ACCEPT, kinds
+from training.priors import PRIORS, Prior
 
 MODEL = Path(mne_otica.artifacts.__file__).parent / "model.json"
 STREAM = 1601  # of random numbers; benchmarks and tests use others
@@ -138,19 +139,19 @@ def with_gaps(rows: list[dict]) -> list[dict]:
 class Curves:
     """The parameters of one kind: an intercept, and values at the knots of each figure."""
 
-    kind: Kind
+    priors: dict[str, Prior]
 
     @property
     def prior(self) -> NDArray[np.float64]:
         """The values at all knots that physiology gives, each figure's for a gap at its end."""
         return np.concatenate(
-            [[*(y for _, y in f.points), f.missing] for f in self.kind.features.values()]
+            [[*(y for _, y in f.points), f.missing] for f in self.priors.values()]
         )
 
     def design(self, rows: list[dict]) -> NDArray[np.float64]:
         """Return the weight of each knot in each row."""
         blocks = []
-        for name, feature in self.kind.features.items():
+        for name, feature in self.priors.items():
             at = np.array([x for x, _ in feature.points])
             block = np.zeros((len(rows), len(at) + 1))
             there = np.array([name in row["figures"] for row in rows])
@@ -168,7 +169,7 @@ class Curves:
         """Return the matrix from increments to values at knots, and the bounds of increments."""
         n = len(self.prior)
         matrix, bounds, start = np.zeros((n, n)), [], 0
-        for feature in self.kind.features.values():
+        for feature in self.priors.values():
             size = len(feature.points)
             matrix[start : start + size, start : start + size] = np.tri(size)
             matrix[start + size, start + size] = 1
@@ -214,7 +215,7 @@ class Curves:
     def as_data(self, intercept: float, values: NDArray[np.float64]) -> dict:
         """Return the curves as the package reads them."""
         features, start = {}, 0
-        for name, feature in self.kind.features.items():
+        for name, feature in self.priors.items():
             size = len(feature.points)
             features[name] = dict(
                 at=[x for x, _ in feature.points],
@@ -276,11 +277,11 @@ def summary(chance: NDArray[np.float64], holds: NDArray) -> dict:
     )
 
 
-def fit_kind(kind: Kind, rows: list[dict]) -> dict:
+def fit_kind(kind: str, rows: list[dict]) -> dict:
     """Return the curves of one kind and how well they did out of their folds."""
-    rows = [row for row in rows if row["kind"] == kind.name and row["holds"] is not None]
+    rows = [row for row in rows if row["kind"] == kind and row["holds"] is not None]
     rows = with_gaps(rows)
-    curves = Curves(kind)
+    curves = Curves(PRIORS[kind])
     design = curves.design(rows)
     holds, weights = truth_and_weights(rows)
     original = np.array(["copy" not in row for row in rows])
@@ -298,7 +299,7 @@ def fit_kind(kind: Kind, rows: list[dict]) -> dict:
     }
     for name, report in reports.items():
         short = {k: v for k, v in report.items() if k != "reliability"}
-        print(kind.name, name, penalty, short, flush=True)
+        print(kind, name, penalty, short, flush=True)
     data = curves.as_data(*curves.fit(design, holds, weights, penalty))
     return data | dict(training=reports | dict(penalty=penalty))
 
@@ -334,7 +335,7 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of short and small recordings
         rows = collect(args.folder, args.n)
-    fitted = {name: fit_kind(kinds()[name], rows) for name in args.kinds or kinds()}
+    fitted = {name: fit_kind(name, rows) for name in args.kinds or kinds()}
     data = json.loads(MODEL.read_text(encoding="utf-8"))
     data |= dict(
         about="Written by python -m training.train; not to be edited by hand.",

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from mne_otica.artifacts import events as ev
 from mne_otica.artifacts.kinds import (
     ArtifactRow,
-    Feature,
     Kind,
     Removal,
+    Words,
     judged,
     probability,
     weigh,
@@ -59,7 +59,6 @@ def course_figures(found: ev.Evidence, duration: float) -> dict[str, float]:
         "height": found.height,
         "consistency": found.consistency,
         "width": found.width,
-        "unevenness": found.unevenness,
         "rebound": found.rebound,
         "onset": found.onset,
         "shift": found.shift,
@@ -112,115 +111,43 @@ def events(components: Components, k: int) -> NDArray[np.int64]:
 KIND = Kind(
     name="blink",
     keys=("blink", "eog", "eog/blink"),
-    label=lambda figures: "eye blink",
+    label="eye blink",
     removal=Removal("events"),
     event_id=998,
     figures=figures,
     gate=gate,
     events=events,
-    features={
-        # Peaks of pure noise reach 4 to 5 robust standard deviations.
-        "height": Feature(
-            ((4.5, -4), (5.5, -2), (7, 0), (10, 2), (20, 3), (50, 3.5)),
-            "its peaks are no higher than noise ({:.1f} robust SD)",
-            "high peaks ({:.0f} robust SD)",
+    words={
+        "height": Words(
+            "its peaks are no higher than noise ({:.1f} robust SD)", "high peaks ({:.0f} robust SD)"
         ),
-        # Blinks are similar to each other; movements are not.
-        "consistency": Feature(
-            ((0.6, -3), (0.75, -1.5), (0.85, 0), (0.92, 1), (0.97, 1.5)),
+        "consistency": Words(
             "its events differ from each other (r = {:.2f}), as movements do",
             "events alike (r = {:.2f})",
         ),
-        # Between 1 and 10 Hz an impulse is 0.05 s wide, a blink 0.08 to 0.2 s,
-        # or 0.3 s if the subject is drowsy.
-        "width": Feature(
-            ((0.04, -4), (0.055, -2.5), (0.075, 0), (0.2, 0), (0.3, -0.7), (0.5, -3)),
-            "its events last {:.0f} ms at half height, a blink 80 to 400",
-            unit=1e3,
+        "width": Words("its events last {:.0f} ms at half height, a blink 80 to 400", unit=1000),
+        "amplitude": Words("its events measure {:.0f} uV, a blink 50 to 500", unit=1e6),
+        "rebound": Words("its events swing to the other side ({:.0%}), as jumps and slow waves do"),
+        "onset": Words(
+            "its events start or stop too suddenly for a lid (onset {:.0%} of the width)"
         ),
-        # Spread of the widths relative to their median: small for blinks, large for movements
-        "unevenness": Feature(
-            ((0.2, 0), (0.4, -1.5), (0.7, -3)),
-            "its events vary in length ({:.0%}), as movements do",
+        "rate": Words("{:.0f} events a minute are too many for blinks"),
+        "events": Words("it has too few events ({:.0f})"),
+        "recurrence": Words("its events come in one burst and do not recur", "events that recur"),
+        "evenness": Words("{:.0%} of its events come at even intervals, as in a movement"),
+        "shift": Words("it does not return after its events, as in eye movements"),
+        "frontality": Words(
+            "its map is not that of the eyes (r = {:.2f})", "the map of the eyes (r = {:.2f})"
         ),
-        # Volts at the channel that sees it best: 50 to 500 uV.
-        "amplitude": Feature(
-            (
-                (8e-6, -4),
-                (20e-6, -2),
-                (40e-6, 0),
-                (2e-4, 1),
-                (6e-4, 1),
-                (1e-3, 0),
-                (3e-3, -2),
-            ),
-            "its events measure {:.0f} uV, a blink 50 to 500",
-            unit=1e6,
+        "eye_share": Words("", "a map that eyes explain (r = {:.2f})"),
+        "focality": Words(
+            "{:.0%} of its map is one electrode's alone, as with pops and poor contact"
         ),
-        # One sign: slow waves and jumps swing back. A high-pass at 1 Hz gives about a third.
-        "rebound": Feature(
-            ((0.25, 0), (0.45, -1.5), (0.7, -3.5), (1.2, -5)),
-            "its events swing to the other side ({:.0%}), as jumps and slow waves do",
+        "eog_correlation": Words(
+            "it follows the EOG only weakly (r = {:.2f})", "agreement with the EOG (r = {:.2f})"
         ),
-        # The lid takes about 0.1 s to close; a pop takes none.
-        "onset": Feature(
-            ((0.1, -5), (0.17, -3.5), (0.25, 0), (0.75, 0), (0.9, -2)),
-            "its events start or stop too suddenly for a lid (onset {:.0%} of the width)",
-        ),
-        "rate": Feature(
-            ((45, 0), (70, -1.5), (100, -4)), "{:.0f} events a minute are too many for blinks"
-        ),
-        "events": Feature(
-            ((1, -2.5), (2, -1.5), (3, -0.5), (4, 0)), "it has too few events ({:.0f})"
-        ),
-        # Bursts of events beyond the first, over how many this length of recording should show.
-        "recurrence": Feature(
-            ((0, -4), (0.5, -1), (1, 0), (2, 0.5)),
-            "its events come in one burst and do not recur",
-            "events that recur",
-        ),
-        # Nobody blinks like a clock; a head that is shaken does, and so does a heart.
-        "evenness": Feature(
-            ((0.3, 0), (0.5, -1), (0.8, -3)),
-            "{:.0%} of its events come at even intervals, as in a movement",
-        ),
-        # Lids return to where they were; eyes that move do not.
-        "shift": Feature(
-            ((0.3, 0), (0.6, -0.5), (1, -1.5), (2, -3)),
-            "it does not return after its events, as in eye movements",
-        ),
-        # Correlation with the map of two eyes. Without a map, the time course has to
-        # be clearer.
-        "frontality": Feature(
-            ((0, -4), (0.4, -2.5), (0.6, -0.5), (0.8, 1), (0.95, 2)),
-            "its map is not that of the eyes (r = {:.2f})",
-            "the map of the eyes (r = {:.2f})",
-            missing=-1.2,
-        ),
-        # Eyes that turn while the lid closes may leave little of the lid's map.
-        "eye_share": Feature(
-            ((0.4, -0.5), (0.7, 0), (0.9, 0.5), (0.97, 1)),
-            "",
-            "a map that eyes explain (r = {:.2f})",
-        ),
-        # Share of the map that is one electrode's alone; a blink reaches its neighbours.
-        "focality": Feature(
-            ((0.7, 0), (0.85, -1.5), (0.95, -4)),
-            "{:.0%} of its map is one electrode's alone, as with pops and poor contact",
-        ),
-        # Absolute correlation. A horizontal EOG knows nothing of blinks, so never against; an
-        # EOG sees frontal brain waves too, so never enough by itself.
-        "eog_correlation": Feature(
-            ((0.4, 0), (0.6, 0.5), (0.85, 1.5)),
-            "it follows the EOG only weakly (r = {:.2f})",
-            "agreement with the EOG (r = {:.2f})",
-        ),
-        # Share of the large deflections that are at the blinks of another component, beyond
-        # chance: what else happens when the lid closes, and never otherwise?
-        "coincidence": Feature(
-            ((0.5, 0), (0.75, 2), (0.95, 4)),
-            "",
-            "its large deflections at the blinks of the best ({:.0%} beyond chance)",
+        "coincidence": Words(
+            "", "its large deflections at the blinks of the best ({:.0%} beyond chance)"
         ),
     },
 )

@@ -159,7 +159,6 @@ class Components:
             volts = figures["density"] * self.reach**2
             # How far the component rises above what the quieter channels hold there.
             figures["excess"] = np.log10(volts / floor)
-            figures["loud_excess"] = np.log10(figures["loud_density"] * self.reach**2 / floor)
             # How far it rises, when it is loud, above what it is at other times.
             figures["burst"] = np.log10(figures["loud_density"] / figures["density"])
             figures["hum_alone"] = figures["hum"] - _quantile(figures["hum"], 0.5)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.artifacts.components import HUM, Components
-from mne_otica.artifacts.kinds import Feature, Figures, Kind, Removal
+from mne_otica.artifacts.kinds import Kind, Removal, Words
 from mne_otica.artifacts.maps import eye_share, sharpness
+
+if TYPE_CHECKING:
+    from mne_otica.artifacts.components import Components
 
 
 def figures(components: Components, k: int) -> dict[str, float]:
@@ -19,11 +23,9 @@ def figures(components: Components, k: int) -> dict[str, float]:
         "large_focality": float(components.large_focality[k]),
         "size": float(np.log10(max(components.sizes[k], 1e-6))),
         "kurtosis": float(np.log10(max(found.kurtosis, 0) + 1)),
-        "hum": spectra["hum_alone"][k],
         "hum_share": spectra["hum_share"][k],
         "low": spectra["low"][k],
         "drift": float(components.drifts[k]),
-        "high": spectra["high"][k],
         "unsteadiness": spectra["unsteadiness"][k],
         "alpha": spectra["alpha"][k],
         "onset": found.onset,
@@ -43,15 +45,10 @@ def events(components: Components, k: int) -> NDArray[np.int64]:
     return np.unique(components.prepared.to_input(np.concatenate(peaks)))
 
 
-def label(figures: Figures) -> str:
-    """Return the label of mne-icalabel."""
-    return "line noise" if figures["hum"] > HUM else "channel noise"
-
-
 KIND = Kind(
     name="electrode",
     keys=("electrode", "ch_noise"),
-    label=label,
+    label="channel noise",
     removal=Removal(
         "events",
         advice="it is better to mark the channel as bad and interpolate it",
@@ -61,52 +58,30 @@ KIND = Kind(
     figures=figures,
     gate=gate,
     events=events,
-    features={
-        "focality": Feature(
-            ((0.3, -5), (0.5, -3), (0.7, 0), (0.85, 2), (0.95, 4)),
+    words={
+        "focality": Words(
             "{:.0%} of its map is one electrode's alone, of a bad one nearly all is",
             "a map that is one electrode's alone ({:.0%})",
         ),
-        # With dense electrodes less is enough: brain topographies fall off slowly with distance.
-        "sharpness": Feature(
-            ((-1.2, -3), (-0.8, -1.5), (-0.4, 0), (0, 2), (0.5, 3)),
+        "sharpness": Words(
             "its map falls off as slowly as a brain's",
             "a map that falls off more steeply than any in a head",
         ),
-        # A pop is limited to one electrode even if its component is not.
-        "large_focality": Feature(
-            ((0.3, -2), (0.6, -0.5), (0.85, 1), (0.95, 2)),
+        "large_focality": Words(
             "its large deflections are seen by other electrodes, too",
             "large deflections of one electrode alone ({:.0%})",
         ),
-        "size": Feature(
-            ((-1, -3), (-0.3, -1), (0, 0), (0.5, 1), (1, 2)),
+        "size": Words(
             "it is as small as the noise of a good electrode",
             "more of its channel than other channels have at all",
         ),
-        "kurtosis": Feature(((0.3, 0), (1, 0.5), (2, 2)), "", "rare and very high deflections"),
-        "hum": Feature(
-            ((0.2, 0), (0.7, 0.3), (1.5, 1), (2.5, 2)),
-            "",
-            "line noise that other components lack",
-        ),
-        # Relative to everything else: every component has a little line noise.
-        "hum_share": Feature(
-            ((-0.5, 0), (0.5, 1), (1.2, 3), (2, 6)),
-            "",
-            "more line noise than anything else",
-        ),
-        "low": Feature(((0.5, 0), (1.2, 0.7), (2, 1.5)), "", "drifts"),
-        "drift": Feature(((0.1, 0), (0.5, 0.5), (1.2, 1.5)), "", "drifts below 1 Hz"),
-        "high": Feature(((-1.5, 0), (0, 0.3), (1, 0.5)), "", "a flat spectrum"),
-        "unsteadiness": Feature(((0.1, 0), (0.5, 0.3), (1.5, 1)), "", "crackle"),
-        "alpha": Feature(((0.3, 0), (0.6, -1), (1.2, -2.5)), "it has an alpha rhythm"),
-        "onset": Feature(
-            ((0.1, 1.5), (0.2, 0.5), (0.3, 0), (0.6, 0)), "", "jumps that nothing in a head makes"
-        ),
-        # If few electrodes are near the eyes, a blink may be limited to nearly one electrode.
-        "eye_share": Feature(
-            ((0.7, 0), (0.85, -1), (0.95, -3)), "its map is that of the eyes (r = {:.2f})"
-        ),
+        "kurtosis": Words("", "rare and very high deflections"),
+        "hum_share": Words("", "more line noise than anything else"),
+        "low": Words("", "drifts"),
+        "drift": Words("", "drifts below 1 Hz"),
+        "unsteadiness": Words("", "crackle"),
+        "alpha": Words("it has an alpha rhythm"),
+        "onset": Words("", "jumps that nothing in a head makes"),
+        "eye_share": Words("its map is that of the eyes (r = {:.2f})"),
     },
 )

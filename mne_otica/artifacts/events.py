@@ -43,7 +43,6 @@ class Evidence:
     shape is that of the median event; times are in seconds.
     ``scale`` is the robust standard deviation of the signal between 1 and 10 Hz, away from
     its large deflections.
-    ``unevenness`` is the robust standard deviation of the widths over their median.
     ``height`` is the median over events in robust standard deviations, ``consistency``
     the median correlation of each event with the median event, ``rebound`` the largest
     deflection of the other sign around the median event and ``onset`` the share of its
@@ -60,7 +59,6 @@ class Evidence:
     rate: float
     height: float
     width: float
-    unevenness: float
     consistency: float
     rebound: float
     onset: float
@@ -93,7 +91,7 @@ def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: 
     excess = float(prepared.moments.kurtosis[index]) if scale > 0 else 0.0
     if not len(peaks):
         none = np.array([])
-        return Evidence(none, none, polarity, scale, excess, 0.0, 0.0, *[np.nan] * 6, 0.0)
+        return Evidence(none, none, polarity, scale, excess, 0.0, 0.0, *[np.nan] * 5, 0.0)
     # A window of 1.5 s: the foot of a blink is looked for near it, not across the file.
     widths = peak_widths(band, peaks, rel_height=0.5, wlen=int(1.5 * sfreq))[0] / sfreq
     width = float(np.median(widths))
@@ -108,7 +106,6 @@ def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: 
         rate=60 * len(peaks) / max(prepared.duration, 1e-9),
         height=float(np.median(band[peaks]) / scale),
         width=width,
-        unevenness=_unevenness(widths),
         # As far as the event itself reaches: eyes that flutter blink again after 0.2 s.
         consistency=_consistency(
             windows_around(band, peaks, np.clip(1.6 * width, 0.12, 0.25), sfreq)
@@ -162,10 +159,6 @@ def _above_noise(heights: NDArray[np.float64], times: NDArray[np.float64]) -> fl
         if jumps[k] < 1.5:
             break
     return 0.0
-
-
-def _unevenness(widths: NDArray[np.float64]) -> float:
-    return float(robust_scale(widths) / np.median(widths)) if len(widths) > 4 else np.nan
 
 
 def _bursts(times: NDArray[np.float64], gap: float = 5.0) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.artifacts.kinds import Feature, Kind, Removal
+from mne_otica.artifacts.kinds import Kind, Removal, Words
 from mne_otica.artifacts.maps import eye_share
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def events(components: Components, k: int) -> NDArray[np.int64]:
 KIND = Kind(
     name="eye movement",
     keys=("eye movement", "eog"),
-    label=lambda figures: "eye blink",
+    label="eye blink",
     removal=Removal("events", shape="step"),
     event_id=997,
     figures=figures,
@@ -57,47 +57,25 @@ KIND = Kind(
     events=events,
     # Without topography and EOG, slow deflections may be anything, unless there are clear steps.
     proof=("eye_share", "eog_correlation"),
-    features={
-        "eye_share": Feature(
-            ((0.5, -4), (0.75, -1.5), (0.87, 0.5), (0.93, 2), (0.98, 3)),
+    words={
+        "eye_share": Words(
             "eyes that turn do not explain its map (r = {:.2f})",
             "the map of eyes that turn (r = {:.2f})",
-            missing=-2.5,
         ),
-        "step_rate": Feature(
-            ((0, -1), (3, -0.3), (10, 0.5), (60, 0.5), (200, 0)),
-            "it has few steps ({:.0f} a minute)",
-            "{:.0f} steps a minute",
-        ),
-        "balance": Feature(
-            ((0.1, -1), (0.4, 0), (0.8, 0.5)),
-            "its steps go one way",
-            "steps in both directions",
-        ),
-        "lopsided": Feature(
-            ((0.3, 0.5), (1, -0.5), (2.5, -2.5), (5, -4)),
+        "step_rate": Words("it has few steps ({:.0f} a minute)", "{:.0f} steps a minute"),
+        "balance": Words("its steps go one way", "steps in both directions"),
+        "lopsided": Words(
             "its deflections go one way, as blinks and pops do (skewness {:.1f})",
             "deflections to both sides",
         ),
-        "low": Feature(
-            ((0, -2.5), (0.5, -1), (1, 0.5), (1.5, 1.5), (2.5, 3)),
-            "it is not slow",
-            "most of its power below 3 Hz",
+        "low": Words("it is not slow", "most of its power below 3 Hz"),
+        "drift": Words("", "slow swings below 1 Hz"),
+        "high": Words("its spectrum is as flat as that of muscle or noise"),
+        "focality": Words(
+            "{:.0%} of its map is one electrode's alone, as with pops and poor contact"
         ),
-        # Smooth pursuit and slow roving eye movements are slower, and have no steps.
-        "drift": Feature(((0, -0.5), (0.2, 0), (0.6, 1), (1, 1.5)), "", "slow swings below 1 Hz"),
-        "high": Feature(
-            ((-2, 0.5), (-1, 0), (0, -2)),
-            "its spectrum is as flat as that of muscle or noise",
-        ),
-        "focality": Feature(
-            ((0.5, 0), (0.75, -1), (0.95, -4)),
-            "{:.0%} of its map is one electrode's alone, as with pops and poor contact",
-        ),
-        "eog_correlation": Feature(
-            ((0.1, -4), (0.3, -1), (0.5, 0.5), (0.8, 3)),
-            "it does not follow the EOG (r = {:.2f})",
-            "agreement with the EOG (r = {:.2f})",
+        "eog_correlation": Words(
+            "it does not follow the EOG (r = {:.2f})", "agreement with the EOG (r = {:.2f})"
         ),
     },
 )

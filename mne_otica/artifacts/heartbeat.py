@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.artifacts.kinds import Feature, Kind, Removal
+from mne_otica.artifacts.kinds import Kind, Removal, Words
 from mne_otica.artifacts.rhythm import HEARTS
 
 if TYPE_CHECKING:
@@ -46,39 +46,30 @@ def events(components: Components, k: int) -> NDArray[np.int64]:
 KIND = Kind(
     name="heartbeat",
     keys=("heartbeat", "ecg"),
-    label=lambda figures: "heart beat",
+    label="heart beat",
     removal=Removal("events", shape="beat"),
     event_id=999,
     figures=figures,
     gate=gate,
     events=events,
-    features={
-        "regularity": Feature(
-            ((3, -4), (6, -2), (10, 1), (15, 3), (30, 4)),
+    words={
+        "regularity": Words(
             "its events are hardly more regular than chance (z = {:.1f})",
             "events as regular as a heart's (z = {:.0f} beyond chance)",
         ),
-        "regular": Feature(
-            ((0.25, -2), (0.5, -0.5), (0.75, 1), (0.95, 2)),
+        "regular": Words(
             "{:.0%} of its intervals are like the one before",
             "intervals that are like the one before ({:.0%})",
         ),
-        "coverage": Feature(
-            ((0.6, -2), (0.85, 0), (1, 0.5)),
-            "its events are regular in {:.0%} of the recording only, as in a movement",
+        "coverage": Words(
+            "its events are regular in {:.0%} of the recording only, as in a movement"
         ),
-        # A QRS complex leaves a line between beats; a rhythm does not, nor does a square wave.
-        "flat": Feature(
-            ((0.2, -4), (0.5, -2), (0.7, 0), (0.9, 1)),
+        "flat": Words(
             "the line between its beats is not flat, as in a rhythm of the brain ({:.0%} is)",
             "a flat line between beats ({:.0%} of the cycle)",
         ),
-        "rate": Feature(
-            ((30, -1), (40, 0), (120, 0), (160, -1), (220, -2)),
-            "{:.0f} events a minute are rare for a heart",
-        ),
-        "height": Feature(
-            ((0.5, -4), (1, -2), (1.5, 0), (2, 1), (3, 2)),
+        "rate": Words("{:.0f} events a minute are rare for a heart"),
+        "height": Words(
             "its average at the heartbeats is low ({:.1f} SD)",
             "a high average at the heartbeats ({:.1f} SD)",
         ),

@@ -27,26 +27,15 @@ ACCEPT = 0.7
 # The other kinds are removed without a person looking at them from here: removing brain activity
 # counts nine times as much as leaving an artifact in, 0.9 / 0.1.
 REMOVE = 0.9
-_N_REASONS = 2
 _BEYOND_DOUBT = 0.95  # least probability of a "yes" without proof
 
-Figures = Mapping[str, float]
 
+class Words(NamedTuple):
+    """The reasons that a figure gives against and for a kind; ``unit`` scales it in them."""
 
-class Feature(NamedTuple):
-    """A figure that is evidence for or against a kind.
-
-    ``points`` are what physiology suggests before training: (figure, log odds) pairs, linear in
-    between and constant outside. Training keeps the direction of each piece and changes its slope.
-    ``missing`` are the log odds of an unknown figure. ``speaks_for`` and ``against`` are the
-    reasons as text; ``unit`` scales the figure in them.
-    """
-
-    points: tuple[tuple[float, float], ...]
-    against: str = ""
+    against: str
     speaks_for: str = ""
     unit: float = 1.0
-    missing: float = 0.0
 
 
 class Removal(NamedTuple):
@@ -68,18 +57,18 @@ class Removal(NamedTuple):
 class Kind:
     """A kind of artifact.
 
-    ``label`` returns the label of mne-icalabel for a component with these figures. ``keys``
-    are those of ``ica.labels_``. ``gate`` returns why a component cannot be of this kind, or
-    an empty string. ``events`` returns the samples of the events in the recording. If none of the
-    figures in ``proof`` is known, an answer "yes" needs a higher probability.
+    ``label`` is that of mne-icalabel, ``keys`` are those of ``ica.labels_``. ``gate`` returns why a
+    component cannot be of this kind, or an empty string. ``events`` returns the samples of the
+    events in the recording. If none of the figures in ``proof`` is known, an answer "yes" needs a
+    higher probability. ``words`` are those of the figures that can be a reason.
     """
 
     name: str
     keys: tuple[str, ...]
-    label: Callable[[Figures], str]
+    label: str
     removal: Removal
     event_id: int
-    features: Mapping[str, Feature]
+    words: Mapping[str, Words]
     figures: Callable[[Components, int], dict[str, float]]
     gate: Callable[[Components, int], str]
     events: Callable[[Components, int], NDArray[np.int64]]
@@ -170,34 +159,28 @@ def answer(probability: float, threshold: float) -> str:
 
 
 def explain(
-    kind: str,
-    features: Mapping[str, Feature],
-    figures: Mapping[str, float],
-    points: Mapping[str, float],
-    for_it: bool,
+    kind: Kind, figures: Mapping[str, float], points: Mapping[str, float], for_it: bool
 ) -> str:
-    """Return the strongest reasons for or against a kind as text.
+    """Return the two strongest reasons for or against a kind as text.
 
     The strength of a reason for a kind is how far a figure is above the minimum of its function,
     that of a reason against it how far it is below the maximum.
     """
-    words = {name: one.speaks_for if for_it else one.against for name, one in features.items()}
+    curves = model_data()["kinds"][kind.name]["features"]
     weights = {}
-    for name in points:
-        if words.get(name):
-            curve = model_data()["kinds"][kind]["features"][name]["points"]
-            weight = points[name] - min(curve) if for_it else max(curve) - points[name]
-            if weight > 0:
-                weights[name] = weight
-    reasons = []
-    for name in sorted(weights, key=lambda name: -weights[name])[:_N_REASONS]:
-        figure = figures[name] * features[name].unit
-        reasons.append(words[name].format(figure) if np.isfinite(figure) else _unknown(name))
+    for name, words in kind.words.items():
+        if name in points and words[for_it]:
+            curve = curves[name]["points"]
+            weights[name] = points[name] - min(curve) if for_it else max(curve) - points[name]
+    strongest = sorted(weights, key=lambda name: -weights[name])[:2]
+    reasons = [_reason(kind, name, figures, for_it) for name in strongest if weights[name] > 0]
     return ("has " if for_it else "") + (" and ".join(reasons) or "weak evidence")
 
 
-def _unknown(name: str) -> str:
-    return f"its {name.replace('_', ' ')} is not known"
+def _reason(kind: Kind, name: str, figures: Mapping[str, float], for_it: bool) -> str:
+    if not np.isfinite(figures[name]):
+        return f"its {name.replace('_', ' ')} is not known"
+    return kind.words[name][for_it].format(figures[name] * kind.words[name].unit)
 
 
 def judged(
@@ -208,21 +191,18 @@ def judged(
     figures: Mapping[str, float] | None = None,
 ) -> ArtifactRow:
     """Judge one component for one kind, without its events; None computes its figures."""
-    if figures is None:
-        why_not = kind.gate(components, k)
-        if why_not:
-            return ArtifactRow(k, kind.name, 0.0, "no", why_not, {}, {}, no_events(), kind.removal)
-        figures = kind.figures(components, k)
+    why_not = kind.gate(components, k) if figures is None else ""
+    if why_not:
+        return ArtifactRow(k, kind.name, 0.0, "no", why_not, {}, {}, no_events(), kind.removal)
+    figures = kind.figures(components, k) if figures is None else figures
     points = weigh(kind.name, figures)
     chance = probability(points)
     said = answer(chance, threshold)
     unproven = kind.proof and np.isnan([figures[name] for name in kind.proof]).all()
     if said == "yes" and unproven and chance < _BEYOND_DOUBT:
         said = "unsure"
-    reason = explain(kind.name, kind.features, figures, points, said == "yes")
-    return ArtifactRow(
-        k, kind.name, chance, said, reason, figures, points, no_events(), kind.removal
-    )
+    why = explain(kind, figures, points, said == "yes")
+    return ArtifactRow(k, kind.name, chance, said, why, figures, points, no_events(), kind.removal)
 
 
 def no_events() -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.artifacts.kinds import Feature, Kind, Removal
+from mne_otica.artifacts.kinds import Kind, Removal, Words
 from mne_otica.artifacts.maps import breadth, rim
 from mne_otica.signals.low_rate import robust_scale
 from mne_otica.signals.spectra import high_levels
@@ -28,11 +28,8 @@ def figures(components: Components, k: int) -> dict[str, float]:
         "excess": spectra["excess"][k],
         "unsteadiness": spectra["unsteadiness"][k],
         "loud_slope": spectra["loud_slope"][k],
-        "loud_excess": spectra["loud_excess"][k],
         "loud_high": spectra["loud_high"][k],
         "burst": spectra["burst"][k],
-        "low": spectra["low"][k],
-        "alpha": spectra["alpha"][k],
         "rim": rim(one_map, components.places),
         "breadth": breadth(one_map, components.places),
         "focality": components.focality(k),
@@ -59,76 +56,35 @@ def events(components: Components, k: int) -> NDArray[np.int64]:
 KIND = Kind(
     name="muscle",
     keys=("muscle",),
-    label=lambda figures: "muscle artifact",
+    label="muscle artifact",
     removal=Removal("band", l_freq=15.0),
     event_id=996,
     figures=figures,
     gate=gate,
     events=events,
-    features={
-        "slope": Feature(
-            ((-2.5, -4), (-1.5, -2), (-0.7, 0.5), (0, 2), (1, 2.5)),
+    words={
+        "slope": Words(
             "its spectrum falls above 20 Hz, as the brain's does (exponent {:.1f})",
             "a spectrum that does not fall above 20 Hz (exponent {:.1f})",
         ),
-        "high": Feature(
-            ((-2, -4), (-1.2, -2), (-0.6, 0.5), (0, 2), (1, 3)),
-            "it is stronger below 12 Hz",
-            "as much above 20 Hz as below 12",
-        ),
-        "excess": Feature(
-            ((-1, -4), (0, -2), (0.7, 0), (1.5, 1.5), (3, 2)),
+        "high": Words("it is stronger below 12 Hz", "as much above 20 Hz as below 12"),
+        "excess": Words(
             "it is no stronger above 20 Hz than quiet channels are",
             "more above 20 Hz than quiet channels",
-            missing=-0.5,
         ),
-        "unsteadiness": Feature(
-            ((0, -1.5), (0.15, -0.5), (0.4, 0.5), (1, 1), (1.6, 1.5)),
-            "it is as steady as the noise of an amplifier",
-            "bursts",
-        ),
-        # The same in the loudest tenth of the time, as a muscle may be tense only briefly
-        "loud_slope": Feature(
-            ((-2.5, -2), (-1.5, -1), (-0.7, 0.3), (0, 1), (1, 1.5)),
+        "unsteadiness": Words("it is as steady as the noise of an amplifier", "bursts"),
+        "loud_slope": Words(
             "its spectrum falls when it is loud, too (exponent {:.1f})",
             "a spectrum that does not fall when it is loud (exponent {:.1f})",
         ),
-        "loud_excess": Feature(
-            ((-0.5, -2), (0.3, -1), (1, 0.3), (2, 1.5), (3, 2)),
-            "it is never stronger above 20 Hz than quiet channels are",
-            "bursts far above what quiet channels hold above 20 Hz",
-            missing=-0.5,
-        ),
-        # A movement adds more below 12 Hz, a muscle above 20.
-        "loud_high": Feature(
-            ((-1, -2), (-0.5, -0.7), (0, 0.5), (0.7, 2)),
+        "loud_high": Words(
             "what is added to it when it is loud is slower than a muscle",
             "more above 20 Hz than below 12 when it is loud",
         ),
-        # The only evidence for a muscle that is tense for a few seconds only
-        "burst": Feature(((0.3, -0.3), (0.8, 0), (1.5, 1), (2.5, 2.5)), "", "bursts, though few"),
-        "low": Feature(
-            ((0.6, 0.2), (1.2, -0.5), (2, -2)),
-            "most of its power is below 3 Hz, as in eye movements",
-        ),
-        "alpha": Feature(((0.2, 0.3), (0.6, -0.7), (1.2, -2)), "it has an alpha rhythm"),
-        "rim": Feature(
-            ((50, -1.5), (75, -0.3), (90, 0.5), (110, 1)),
-            "its map is over the top of the head",
-            "a map at the rim of the head",
-        ),
-        "breadth": Feature(
-            ((0.05, 0.7), (0.3, 0.2), (0.6, -0.5), (0.9, -1.2)),
-            "its map is broad",
-            "a map of a small region",
-        ),
-        "focality": Feature(
-            ((0.6, 0), (0.8, -0.5), (0.97, -3)),
-            "{:.0%} of its map is one electrode's alone, as with poor contact",
-        ),
-        # An EMG channel may be that of another muscle, so this is never evidence against.
-        "emg_correlation": Feature(
-            ((0.3, 0), (0.6, 1), (0.9, 2.5)), "", "agreement with the EMG (r = {:.2f})"
-        ),
+        "burst": Words("", "bursts, though few"),
+        "rim": Words("its map is over the top of the head", "a map at the rim of the head"),
+        "breadth": Words("its map is broad", "a map of a small region"),
+        "focality": Words("{:.0%} of its map is one electrode's alone, as with poor contact"),
+        "emg_correlation": Words("", "agreement with the EMG (r = {:.2f})"),
     },
 )

@@ -340,11 +340,11 @@ def label_of(components: Components, k: int, rows: Sequence[ArtifactRow]) -> str
     """Return the label of mne-icalabel for a component."""
     own = [row for row in rows if row.component == k]
     sure = [row for row in own if row.answer == "yes"]
-    if sure:
-        best = max(sure, key=lambda row: row.probability)
-        return kinds()[best.kind].label(best.figures)
-    if components.is_hum[k]:
+    best = max(sure, key=lambda row: row.probability, default=None)
+    if components.is_hum[k] and (best is None or best.kind == "electrode"):
         return "line noise"
+    if best is not None:
+        return kinds()[best.kind].label
     falls = components.spectra["high"][k] < _BRAIN_HIGH
     broad = not components.focality(k) > _BRAIN_FOCALITY
     unlikely = all(row.answer == "no" for row in own)

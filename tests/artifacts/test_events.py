@@ -49,7 +49,7 @@ def judge(signal):
     return (
         found,
         probability(points),
-        explain(KIND.name, KIND.features, figures, points, for_it=False),
+        explain(KIND, figures, points, for_it=False),
     )
 
 
