@@ -97,9 +97,9 @@ def refine_rotation(
     counts, information = objective.counts(W), np.ones(len(W))
     smoothness = choose_smoothness(objective, counts)
     for _ in range(MAX_ROTATIONS):
-        scores = fit_scores(counts, smoothness, information)
+        scores = fit_scores(counts, smoothness)
         information = scores.information
-        moments = objective.cross_moments(scores.tables.astype(np.float32))
+        moments = objective.cross_moments(scores.tables)
         excess = information - 1
         curvature = np.maximum(excess[planes[0]] + excess[planes[1]], floor)
         angles = (moments.T - moments)[planes] / curvature
@@ -127,7 +127,7 @@ def refine_fully(objective: Objective, W: NDArray[np.float64], tol: float) -> ND
             counts = objective.counts(W)
         if smoothness is None:
             smoothness = choose_smoothness(objective, counts)
-        scores = fit_scores(counts, smoothness, information)
+        scores = fit_scores(counts, smoothness)
         information = scores.information
         step, W, counts, gain = _step(objective, W, counts, scores, modulation)
         if np.abs(step).max() < tol or gain < negligible:
@@ -135,7 +135,7 @@ def refine_fully(objective: Objective, W: NDArray[np.float64], tol: float) -> ND
     if modulation is not None:  # edges and lattices are those of the unscaled components
         objective.rescale(None)
         counts = objective.counts(W)
-        scores = fit_scores(counts, smoothness, information)
+        scores = fit_scores(counts, smoothness)
     refitted = fit_lattices(objective.X, W, counts)
     refitted = fit_edges(objective.X, refitted, find_edges(counts), scores.information)
     return _refit_others(objective, refitted, np.any(refitted != W, axis=1), scores)
@@ -157,7 +157,7 @@ def _step(
     excess, least = curvature - 1, _least_excess(objective)
     separable = (excess + excess.T >= least) & (curvature * curvature.T - 1 >= least)
     np.fill_diagonal(separable, False)
-    gradient = separable * _gradient(objective, W, scores.tables.astype(np.float32))
+    gradient = separable * _gradient(objective, W, scores.tables)
     values = _values(counts, scores)
     value = negative_likelihood(values, W)
     step = newton_step(gradient, curvature)
@@ -189,7 +189,7 @@ def _refit_others(
     if not refitted.any() or refitted.all():
         return W
     objective.counts(W)
-    gradient = _gradient(objective, W, scores.tables.astype(np.float32))
+    gradient = _gradient(objective, W, scores.tables)
     step = -gradient / scores.information[:, np.newaxis] * np.outer(~refitted, refitted)
     return unit_rows(W + step @ W)
 
