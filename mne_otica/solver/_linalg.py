@@ -6,7 +6,6 @@ without it only one thread is used here, and BLAS is not limited.
 """
 
 import os
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -26,6 +25,8 @@ MIN_RELATIVE_VARIANCE = 1e-12
 # mean, by the bytes of a value. Single precision has little margin: EEG with an offset of 1 V
 # deviates by a hundred of them.
 ROUNDING_STEPS = {4: 8, 8: 4096}
+LONGEST_STEP = 0.5  # radians: curvatures hold nearby, and 45 degrees only relabel components
+SUFFICIENT_DECREASE = 1e-4  # share of the linear prediction: the usual Armijo constant
 MEMORY = 10  # pairs of steps and gradient changes of L-BFGS, as usual (Nocedal and Wright: 3 to 20)
 
 Item = TypeVar("Item")
@@ -160,6 +161,11 @@ def unit_rows(matrix: NDArray) -> NDArray:
     return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
 
 
+def limited(step: NDArray) -> NDArray:
+    """Shorten a step of which any weight or angle is too large."""
+    return step * min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
+
+
 class Memory:
     """Recent steps and gradient changes of limited-memory BFGS."""
 
@@ -257,23 +263,4 @@ def in_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> lis
     n_workers = min(n_threads(), len(items)) if _blas() else 1
     if n_workers < 2:
         return [function(item) for item in items]
-    left = deque(enumerate(items))
-    results: dict[int, Result] = {}
-
-    def work() -> None:
-        while left:
-            try:
-                number, item = left.popleft()
-            except IndexError:  # another thread was faster
-                return
-            results[number] = function(item)
-
-    # The thread that calls does its share: it need not be woken up.
-    helping = [_pool(n_workers - 1, os.getpid()).submit(work) for _ in range(n_workers - 1)]
-    try:
-        work()
-    finally:
-        for future in helping:
-            if not future.cancel():
-                future.result()
-    return [results[number] for number in range(len(items))]
+    return list(_pool(n_workers, os.getpid()).map(function, items))

@@ -1,6 +1,6 @@
 """The algorithm on one page: scout, descend, escape, refine.
 
-Scout. With many samples, the descent begins on a subsample, and goes on with a larger one.
+Scout. With many samples, the descent begins on a subsample.
 
 Descend. The objective (4) of docs/method is minimised over rotations. Far from the sources every
 direction looks Gaussian, and the curvature is not informative: there a fixed-point iteration takes
@@ -20,17 +20,19 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.solver._linalg import Memory, nearest_rotation, rotation
+from mne_otica.solver._linalg import (
+    SUFFICIENT_DECREASE,
+    Memory,
+    limited,
+    nearest_rotation,
+    rotation,
+)
 from mne_otica.solver.contrast import Evaluation, Objective, Solution, gaussian_floor
 from mne_otica.solver.discrete import WORTHWHILE, escape
-from mne_otica.solver.likelihood import refine_fully, refine_rotation
+from mne_otica.solver.likelihood import NEGLIGIBLE_SHARE, refine_fully, refine_rotation
 
-# Samples of the first subsample, the size of the second, and how many times as many there have to
-# be of all. With 3 instead of 2 a fit of 20 discrete sources to 150 000 samples took 2.9 instead of
-# 1.5 s.
-MIN_SCOUT_SAMPLES = 10_000
-SAMPLES_PER_COMPONENT = 50
-LARGER = 6
+# Samples of the subsample; there have to be at least FROM times as many in all.
+N_SCOUT = 10_000
 FROM = 2
 # Smallest variance of a direction in a subsample that is scaled to one: the noise of a component
 # that is rare, such as a pop, must not be amplified where the subsample misses it.
@@ -41,15 +43,12 @@ FAR, FIXED_POINT_GAIN = 0.76, 1e-3
 # The floor of the curvature keeps the noise of steps in planes of nearly Gaussian components, an
 # angle of sqrt(2 / N) over the curvature, below MAX_NOISE radians.
 MAX_NOISE, MAX_CURVATURE_FLOOR = 0.28, 0.05
-LONGEST_STEP = 0.7  # radians; rotations by more than 45 degrees only relabel components
-SUFFICIENT_DECREASE = 1e-4  # share of the linear prediction: the usual Armijo constant
 MAX_HALVINGS = 6
 # Nearly Gaussian components can be rotated for ever without effect. So the descent ends if the mean
 # gain of PLATEAU_ITER iterations is below MIN_GAIN, about what bins resolve, or below
 # NEGLIGIBLE_SHARE of what d (d - 1) / 2 angles gain on N samples by chance, about d² / 4 N.
 PLATEAU_ITER = 5
 MIN_GAIN = 5e-5
-NEGLIGIBLE_SHARE = 0.02  # benchmarks.solver: held out no recording loses more than .02 nats
 
 
 def solve(
@@ -65,15 +64,9 @@ def solve(
     """Find the matrix that unmixes whitened data, starting from a rotation W."""
     fit = _Fit(tol, max_iter, on_step)
     X = np.asarray(X, dtype=np.float32)
-    n_scout = max(MIN_SCOUT_SAMPLES, SAMPLES_PER_COMPONENT * len(X))
-    sizes = [size for size in (n_scout, LARGER * n_scout) if X.shape[1] >= FROM * size]
-    part, solution = X, None
-    for size in sizes:
-        part = subsample(X, size, rng)
-        solution = fit.descend(part, W)
-        W = solution.W
-    solution = fit.escape(part, solution or fit.descend(X, W), rng)
-    if sizes:  # what is rare may be missing in a subsample
+    scout = subsample(X, N_SCOUT, rng) if X.shape[1] >= FROM * N_SCOUT else X
+    solution = fit.escape(scout, fit.descend(scout, W), rng)
+    if scout is not X:  # what is rare may be missing in a subsample
         solution = fit.descend(X, solution.W)
     solution = fit.refine(X, solution, refinement)
     return replace(solution, n_iter=fit.n_iter, n_evaluations=fit.n_evaluations)
@@ -207,7 +200,7 @@ def minimise(
         step = memory.direction(gradient, partial(np.multiply, 1 / curvature))
         if step @ gradient >= 0:
             memory, step = Memory(), -gradient / curvature
-        step *= min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
+        step = limited(step)
         for _ in range(MAX_HALVINGS):
             size = np.abs(step).max()
             W_next = rotation(step, planes) @ W

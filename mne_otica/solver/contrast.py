@@ -305,12 +305,14 @@ class Objective:
             counts[:, row] = together.reshape(n_blocks, n_bins)
         return counts
 
-    def cross_moments(self, tables: NDArray[np.float32]) -> NDArray[np.float64]:
+    def cross_moments(self, tables: NDArray) -> NDArray[np.float64]:
         """Return the mean of f_i(y_i) y_j for the components counted last.
 
         The function f_i of each component is given by its values in all bins. With scales s_i, it
         is the mean of f_i(y_i / s_i) y_j / s_i.
         """
+
+        tables = tables.astype(np.float32, copy=False)
 
         def moments(chunk: _Chunk) -> NDArray[np.float32]:
             mapped = _work(chunk.Y.shape)

@@ -36,8 +36,6 @@ WORTHWHILE = 2e-3  # drop of the objective: more than chance, a tenth of that of
 N_SAMPLES = 10_000  # of a subsample, to search in
 N_GRID_SAMPLES = 1_000  # enough to propose a rotation, which more samples then confirm
 N_ANGLES = 8  # of a grid over 90 degrees, fine enough for the descent that follows
-PAIRS_PER_COMPONENT = 3
-N_WEAKEST = 6  # components of which all pairs are tried
 # Lattice search: components with a W2² below LOOKS_GAUSSIAN (noise has 0.001, a lattice 0.02) are
 # searched, MAX_BLOCK at a time, as the cumulant tensor holds MAX_BLOCK**4 numbers.
 LOOKS_GAUSSIAN, MAX_BLOCK = 5e-3, 20
@@ -50,9 +48,6 @@ INERTIA = 0.5  # damping of the steps on the cumulants, about twice the small on
 # the origin, and a finer lattice cannot be distinguished from a continuous density.
 LENGTHS = np.arange(5, 16, 2)
 N_PEAK_STEPS, LONGEST_PEAK_STEP = 12, 1.5  # the latter a little more than the width of a peak
-# After each of the first steps only the vectors with the largest |φ| are followed: the others take
-# time, and end at the peak at the origin.
-N_CUTS, KEPT, MIN_FOLLOWED = 5, 0.75, 20
 # Smallest height of a peak. In N Gaussian samples the highest found is about 6 / √N.
 MIN_HEIGHT, MIN_HEIGHT_OF_NOISE = 0.3, 10.0
 MIN_NEW = 0.9  # length of the part of a unit vector that is orthogonal to those found
@@ -94,7 +89,7 @@ def escape(
 
     Steps are accepted only if they lower the objective, the sum of C over the components.
     """
-    better = _rotate_pairs(_subsampled(X), W, correlation)
+    better = _rotate_pairs(_subsampled(X), W)
     if better is None and looks_discrete(X, W):
         return _find_lattices(X, W, correlation, rng)
     return better
@@ -112,12 +107,10 @@ def _rotated(a: NDArray, b: NDArray, angle: float) -> NDArray:
     return np.stack([cos * a + sin * b, cos * b - sin * a])
 
 
-def _rotate_pairs(
-    X: NDArray[np.float32], W: NDArray[np.float64], correlation: NDArray[np.float64]
-) -> NDArray[np.float64] | None:
+def _rotate_pairs(X: NDArray[np.float32], W: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """Apply plane rotations of disjoint pairs that lower the objective."""
     Y = W.astype(np.float32) @ X
-    i, j = _candidate_pairs(Y, correlation)
+    i, j = _candidate_pairs(Y)
     grid = Y[:, :: max(1, Y.shape[1] // N_GRID_SAMPLES)]
     angles = np.arange(N_ANGLES) * (np.pi / 2 / N_ANGLES)
 
@@ -138,19 +131,14 @@ def _rotate_pairs(
     return None if free.all() else better
 
 
-def _candidate_pairs(Y: NDArray, correlation: NDArray) -> tuple[NDArray, NDArray]:
-    """Return the pairs of rows whose Gaussian scores have the largest cross-moments.
-
-    Moments do not show a lattice that is mixed with a Gaussian, so the weakest rows are all paired.
-    """
+def _candidate_pairs(Y: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the pairs of rows whose Gaussian scores have the largest cross-moments."""
     scores = transport_map(Y).astype(np.float32)
     powers = (scores**2 - 1) / np.float32(np.sqrt(2))
     skewed, joint = scores @ powers.T, powers @ powers.T
     dependence = skewed**2 + skewed.T**2 + joint**2
-    weakest = np.argsort(correlation)[-N_WEAKEST:]
-    dependence[np.ix_(weakest, weakest)] = np.inf
     i, j = np.triu_indices(len(Y), 1)
-    leading = np.argsort(dependence[i, j])[::-1][: PAIRS_PER_COMPONENT * len(Y)]
+    leading = np.argsort(dependence[i, j])[::-1][: 3 * len(Y)]
     return i[leading], j[leading]
 
 
@@ -244,16 +232,11 @@ def _peaks(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Maximise |φ| from many vectors at once; return the maxima and their heights."""
     n_samples = Z.shape[1]
-    for step in range(N_PEAK_STEPS):
+    for _ in range(N_PEAK_STEPS):
         phases = vectors.astype(np.float32) @ Z
         cosines, sines = np.cos(phases), np.sin(phases)
         real, imaginary = cosines.mean(axis=1), sines.mean(axis=1)
         heights = np.maximum(np.hypot(real, imaginary), 1e-9)
-        if 0 < step <= N_CUTS:
-            followed = np.argsort(heights)[::-1][: max(MIN_FOLLOWED, int(KEPT * len(vectors)))]
-            vectors, heights = vectors[followed], heights[followed]
-            cosines, sines = cosines[followed], sines[followed]
-            real, imaginary = real[followed], imaginary[followed]
         slopes = imaginary[:, np.newaxis] * (cosines @ Z.T) - real[:, np.newaxis] * (sines @ Z.T)
         slopes = slopes.astype(np.float64) / (n_samples * heights**2)[:, np.newaxis]
         lengths = np.linalg.norm(slopes, axis=1, keepdims=True)

@@ -8,8 +8,9 @@ where heavy tails are short, but closer at the ends, where a density may have an
 
 The penalty on third differences of the coefficients is chosen for each component by
 cross-validation: functions are fitted to every other block of the recording and evaluated on the
-blocks between. For components that are no farther from a Gaussian than chance takes them, the score
-is that of a Gaussian.
+blocks between. Penalties that are at least as large as the best are averaged, weighted by how well
+they do in units of their standard error, so that rounding does not select one. For components that
+are no farther from a Gaussian than chance takes them, the score is that of a Gaussian.
 
 Arrays have one row for each component. Bins of the transport map are merged here.
 """
@@ -19,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d
 from scipy.sparse import csr_array
 
 from mne_otica.solver.contrast import (
@@ -43,7 +45,7 @@ END = 0.15
 MORE_AT_ENDS = 0.5
 MAX_GAPS = 0.1  # share of empty bins in the bulk, above which values lie on a lattice
 PENALTIES = 10.0 ** np.arange(6, -1, -1.5)  # from nearly quadratic to hardly any, for one sample
-N_BLOCKS = 16  # of a recording in cross-validation: enough for a standard error
+N_BLOCKS = 16  # of a recording in cross-validation: longer than what successive samples share
 # Contrast relative to that expected of Gaussian samples, which hardly any component that an ICA
 # finds in Gaussian noise exceeds.
 MAX_CHANCE = 2.0
@@ -52,7 +54,7 @@ MAX_CHANCE = 2.0
 class Scores(NamedTuple):
     """Score functions ψ of the components."""
 
-    tables: NDArray[np.float32]  # ψ in each bin, shape (n_components, N_BINS)
+    tables: NDArray[np.float64]  # ψ in each bin, shape (n_components, N_BINS)
     potentials: NDArray[np.float64]  # minus the log density up to a constant, ψ its slope
     information: NDArray[np.float64]  # E[ψ'] of each component, at least 1
 
@@ -96,6 +98,7 @@ class Basis(NamedTuple):
     tilts: NDArray[np.float64]
     power: NDArray[np.float64]  # E[b bᵀ], shape (n_components, N_SPLINES, N_SPLINES)
     slope: NDArray[np.float64]  # E[b' - b y]
+    rough: NDArray[np.float64]  # the penalty
 
     def combine(self, c: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return sums of the functions in merged bins, and the slopes of these sums."""
@@ -139,13 +142,23 @@ def _knots(merged: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.clip([np.interp(*row, edges) for row in zip(wanted, number, strict=True)], low, high)
 
 
-def find_basis(merged: NDArray[np.int64], splines: tuple[csr_array, csr_array]) -> Basis:
+def find_basis(
+    merged: NDArray[np.int64],
+    splines: tuple[csr_array, csr_array],
+    information: NDArray[np.float64],
+) -> Basis:
     """Take off the straight line that is nearest to each spline, and return the moments."""
     values, slopes = splines
     y, n_rows = merged_centres(), len(merged)
-    # Neighbouring bins are blurred: the information of points would be infinite.
-    around = np.pad(merged, ((0, 0), (1, 1)), mode="edge")
-    weights = (around[:, :-2] + 2 * merged + around[:, 2:]) / 4
+    # Fitting the d weights of a component sharpens its density, as by the inverse of a Gaussian
+    # filter of variance 2 d / (N (1 + e)). This is twice as much: too sharp a density raises the
+    # information, and so sharpens the next. The width is in bins at one standard deviation, and at
+    # least half a bin, or the information of points would be infinite.
+    widths = np.sqrt(4 * n_rows / (information * merged[0].sum()))
+    widths = np.hypot(widths * N_MERGED * KNEE / (2 * (KNEE + 1) ** 2), 0.5)
+    weights = np.empty(merged.shape)
+    for row, width, blurred in zip(merged, widths, weights, strict=True):
+        gaussian_filter1d(row, width, output=blurred, mode="nearest")
     weights /= weights.sum(axis=1, keepdims=True)
     products = ((values.T * weights.ravel()) @ values).tocoo()
     power = np.zeros((n_rows, N_SPLINES, N_SPLINES))
@@ -162,8 +175,13 @@ def find_basis(merged: NDArray[np.int64], splines: tuple[csr_array, csr_array]) 
     tilts = covariances / variance
     power -= means[:, :, np.newaxis] * means[:, np.newaxis]
     power -= covariances[:, :, np.newaxis] * tilts[:, np.newaxis]
+    # Third differences weigh more where there are few samples: tails would oscillate.
+    share = np.maximum(N_SPLINES * (means[:, 1:-2] + means[:, 2:-1]) / 2, 0.03)
+    differences = np.diff(np.eye(N_SPLINES), 3, axis=0)
+    rough = (differences.T * share[:, np.newaxis] ** -1.5) @ differences
     # What is left of b is orthogonal to y.
-    return Basis(*splines, means - tilts * centre, tilts, power, mean(slopes, weights) - tilts)
+    slope = mean(slopes, weights) - tilts
+    return Basis(values, slopes, means - tilts * centre, tilts, power, slope, rough)
 
 
 def solve(basis: Basis, penalties: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -171,9 +189,7 @@ def solve(basis: Basis, penalties: NDArray[np.float64]) -> NDArray[np.float64]:
 
     There may be several penalties for each component, along axes before.
     """
-    differences = np.diff(np.eye(N_SPLINES), 3, axis=0)
-    rough = differences.T @ differences
-    matrices = basis.power + penalties[..., np.newaxis, np.newaxis] * rough
+    matrices = basis.power + penalties[..., np.newaxis, np.newaxis] * basis.rough
     # Functions that are zero where the samples are get no weight. The penalty is zero for quadratic
     # functions: the ridge has to exceed its rounding error.
     diagonal = np.arange(N_SPLINES)
@@ -203,24 +219,38 @@ def choose_smoothness(objective: Objective, counts: NDArray[np.int64]) -> Smooth
     n_samples, weights = blocks[:, 0].sum(), evidence(counts)
     if n_samples < 2 * N_BLOCKS:  # too few for cross-validation
         return Smoothness(np.full(len(counts), PENALTIES[0]), weights)
-    splines = make_splines(blocks.sum(axis=0))
+    splines, losses = make_splines(blocks.sum(axis=0)), []
     shares = blocks / np.maximum(blocks.sum(axis=2, keepdims=True), 1)
-    losses = []
     for half in (0, 1):
         fitted = blocks[half::2].sum(axis=0)
-        basis = find_basis(fitted, splines)
-        penalties = np.repeat((PENALTIES / fitted[0].sum())[:, np.newaxis], len(counts), axis=1)
+        basis = find_basis(fitted, splines, np.ones(len(counts)))
+        penalties = (PENALTIES / fitted[0].sum())[:, np.newaxis] * np.ones(len(counts))
         f, slopes = basis.combine(solve(basis, penalties))
         loss = f * (f / 2 + merged_centres()) - slopes
         losses.append(loss.transpose(1, 0, 2) @ shares[1 - half :: 2].transpose(1, 2, 0))
-    best = np.concatenate(losses, axis=2).mean(axis=2).argmin(axis=1)
-    return Smoothness(PENALTIES[best], weights)
+    return Smoothness(_best_penalties(np.concatenate(losses, axis=2)), weights)
 
 
-def fit_scores(counts: NDArray[np.int64], smoothness: Smoothness) -> Scores:
-    """Fit the score function of each component, Equation (12) of docs/method."""
+def _best_penalties(losses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Average the best penalty and larger ones; axes are components, penalties and blocks."""
+    best = losses.mean(axis=2).argmin(axis=1)[:, np.newaxis]
+    excess = losses - np.take_along_axis(losses, best[..., np.newaxis], axis=1)
+    error = excess.std(axis=2) / np.sqrt(losses.shape[2])
+    distance = excess.mean(axis=2) / np.maximum(error, 1e-300)
+    # Penalties fall, so those before the best are larger.
+    weights = np.exp(-(distance**2) / 2) * (np.arange(len(PENALTIES)) <= best)
+    return 10 ** (weights @ np.log10(PENALTIES) / weights.sum(axis=1))
+
+
+def fit_scores(
+    counts: NDArray[np.int64], smoothness: Smoothness, information: NDArray[np.float64]
+) -> Scores:
+    """Fit the score function of each component, Equation (12) of docs/method.
+
+    The information is that of an earlier fit, at first ones.
+    """
     merged = merged_counts(counts)
-    basis = find_basis(merged, make_splines(merged))
+    basis = find_basis(merged, make_splines(merged), information)
     c = solve(basis, smoothness.penalties / counts[0].sum())
     mean_slope = np.maximum(np.sum(c * basis.slope, axis=1), 0)
     mean_square = np.einsum("ij,ijk,ik->i", c, basis.power, c)
@@ -237,4 +267,4 @@ def fit_scores(counts: NDArray[np.int64], smoothness: Smoothness) -> Scores:
     potentials = np.zeros(tables.shape)
     np.cumsum((tables[:, 1:] + tables[:, :-1]) / 2 * np.diff(y), axis=1, out=potentials[:, 1:])
     potentials -= potentials[:, N_BINS // 2, np.newaxis]
-    return Scores(tables.astype(np.float32), potentials, 1 + scale * mean_slope)
+    return Scores(tables, potentials, 1 + scale * mean_slope)

@@ -33,8 +33,7 @@ def in_time(table):
 
 
 def fitted_scores(objective, counts):
-    guess = np.ones(len(counts))
-    return fit_scores(counts, choose_smoothness(objective, counts), guess)
+    return fit_scores(counts, choose_smoothness(objective, counts), np.ones(len(counts)))
 
 
 def test_power_tells_apart_what_is_nearly_gaussian():
@@ -96,7 +95,7 @@ def test_scales_divide_components():
     # Rounding may move a sample across the edge of a bin.
     moved = objective.counts(np.eye(3)) - bin_counts(bin_index(scaled))
     assert np.abs(moved).sum() < 1e-3 * X.size
-    tables = fitted_scores(objective, objective.counts(np.eye(3))).tables.astype(np.float32)
+    tables = fitted_scores(objective, objective.counts(np.eye(3))).tables
     mapped = np.take_along_axis(tables, bin_index(scaled).astype(int), axis=1) / in_time(scales)
     assert_allclose(objective.cross_moments(tables), mapped @ X.T / N_SAMPLES, atol=1e-3)
     objective.rescale(None)
