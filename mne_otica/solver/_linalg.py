@@ -9,10 +9,9 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +32,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-@dataclass
-class Whitening:
+class Whitening(NamedTuple):
     """A linear map to uncorrelated signals of unit variance."""
 
     mean: NDArray[np.float64]  # of each channel
@@ -42,13 +40,7 @@ class Whitening:
 
 
 class Channels:
-    """Second-order statistics of a data array.
-
-    Parameters
-    ----------
-    X : ndarray, shape (n_channels, n_samples)
-        The data; not changed.
-    """
+    """Second-order statistics of a data array, which is not changed."""
 
     def __init__(self, X: NDArray) -> None:
         n_channels, n_samples = X.shape
@@ -99,10 +91,7 @@ class Channels:
     def whitening(self, n_components: int | float | None = None) -> Whitening:
         """Whiten the leading principal components, of the largest variance first.
 
-        Parameters
-        ----------
-        n_components : int | float | None
-            Their number, the share of the variance that they explain, or None for all.
+        Takes their number, the share of the variance that they explain, or None for all.
         """
         kept = slice(len(self.std) - self.rank, None)
         amplitudes, axes = np.sqrt(self._variances[kept]), self._axes[:, kept]

@@ -14,7 +14,6 @@ Refine. The likelihood is maximised near the optimum of the contrast, see `likel
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -28,21 +27,17 @@ from mne_otica.solver._linalg import (
     rotation,
 )
 from mne_otica.solver.contrast import Evaluation, Objective, Solution, gaussian_floor
-from mne_otica.solver.discrete import WORTHWHILE, escape
+from mne_otica.solver.discrete import N_SAMPLES, WORTHWHILE, escape
 from mne_otica.solver.likelihood import NEGLIGIBLE_SHARE, refine_fully, refine_rotation
 
-# Samples of the subsample; there have to be at least FROM times as many in all.
-N_SCOUT = 10_000
-FROM = 2
 # Smallest variance of a direction in a subsample that is scaled to one: the noise of a component
 # that is rare, such as a pop, must not be amplified where the subsample misses it.
 MIN_VARIANCE = 0.1
 # Fixed-point iterations go on while they rotate any component by more than 40 degrees (its cosine)
 # and gain more than this.
 FAR, FIXED_POINT_GAIN = 0.76, 1e-3
-# The floor of the curvature keeps the noise of steps in planes of nearly Gaussian components, an
-# angle of sqrt(2 / N) over the curvature, below MAX_NOISE radians.
-MAX_NOISE, MAX_CURVATURE_FLOOR = 0.28, 0.05
+# The floor of the curvature keeps steps in planes of nearly Gaussian components from being noise.
+MIN_CURVATURE = 0.05
 MAX_HALVINGS = 6
 # Nearly Gaussian components can be rotated for ever without effect. So the descent ends if the mean
 # gain of PLATEAU_ITER iterations is below MIN_GAIN, about what bins resolve, or below
@@ -54,79 +49,48 @@ MIN_GAIN = 5e-5
 def solve(
     X: NDArray,
     W: NDArray[np.float64],
-    *,
     tol: float,
     max_iter: int,
     refinement: str,
-    rng: np.random.Generator,
-    on_step: Callable[[], None],
+    rng: np.random.Generator | None = None,
+    on_step: Callable[[], None] = lambda: None,
 ) -> Solution:
-    """Find the matrix that unmixes whitened data, starting from a rotation W."""
-    fit = _Fit(tol, max_iter, on_step)
+    """Find the matrix that unmixes whitened data, starting from a rotation W.
+
+    Without a generator of random numbers, the optimisation is local: there is neither a subsample
+    nor a search for better optima.
+    """
     X = np.asarray(X, dtype=np.float32)
-    scout = subsample(X, N_SCOUT, rng) if X.shape[1] >= FROM * N_SCOUT else X
-    solution = fit.escape(scout, fit.descend(scout, W), rng)
-    if scout is not X:  # what is rare may be missing in a subsample
-        solution = fit.descend(X, solution.W)
-    solution = fit.refine(X, solution, refinement)
-    return replace(solution, n_iter=fit.n_iter, n_evaluations=fit.n_evaluations)
+    n_iter = n_evaluations = 0
 
-
-def solve_locally(
-    X: NDArray[np.float32], W: NDArray[np.float64], *, tol: float, max_iter: int, refinement: str
-) -> Solution:
-    """Descend from W and refine, without subsamples and without a search for better optima."""
-    fit = _Fit(tol, max_iter, lambda: None)
-    return fit.refine(X, fit.descend(X, W), refinement)
-
-
-class _Fit:
-    """The stages of a fit, which share a budget of iterations."""
-
-    def __init__(self, tol: float, max_iter: int, on_step: Callable[[], None]) -> None:
-        self.tol = tol
-        self.max_iter = max_iter
-        self.on_step = on_step
-        self.n_iter = 0
-        self.n_evaluations = 0
-
-    def descend(self, X: NDArray[np.float32], W: NDArray[np.float64]) -> Solution:
+    def descend(X: NDArray[np.float32], W: NDArray[np.float64]) -> Solution:
         """Descend with the iterations that are left."""
-        solution = minimise(
-            Objective(X),
-            W,
-            tol=self.tol,
-            max_iter=self.max_iter - self.n_iter,
-            on_step=self.on_step,
-        )
-        self.n_iter += solution.n_iter
-        self.n_evaluations += solution.n_evaluations
+        nonlocal n_iter, n_evaluations
+        solution = minimise(Objective(X), W, tol, max_iter - n_iter, on_step)
+        n_iter += solution.n_iter
+        n_evaluations += solution.n_evaluations
         return solution
 
-    def escape(self, X: NDArray[np.float32], best: Solution, rng: np.random.Generator) -> Solution:
-        """Go on from better starts for as long as they lead lower."""
-        while self.n_iter < self.max_iter:
-            start = escape(X, best.W, best.correlation, rng)
-            if start is None:
-                break
-            solution = self.descend(X, start)
-            drop = best.correlation.sum() - solution.correlation.sum()
-            if drop > 0:
-                best = solution
-            if drop < WORTHWHILE:
-                break
-        return best
-
-    def refine(self, X: NDArray[np.float32], optimum: Solution, refinement: str) -> Solution:
-        """Go from the optimum of the contrast to the most precise estimate near to it."""
-        if refinement == "none" or len(X) == 1:
-            return optimum
+    scouting = rng is not None and X.shape[1] >= 2 * N_SAMPLES
+    part = subsample(X, N_SAMPLES, rng) if scouting else X
+    best = descend(part, W)
+    while rng is not None and n_iter < max_iter:
+        start = escape(part, best.W, best.correlation, rng)
+        if start is None:
+            break
+        solution = descend(part, start)
+        drop = best.value - solution.value
+        best = min(best, solution, key=lambda one: one.value)
+        if drop < WORTHWHILE:
+            break
+    if scouting:  # what is rare may be missing in a subsample
+        best = descend(X, best.W)
+    if refinement != "none" and len(X) > 1:
         objective = Objective(X)
-        maximise = refine_fully if refinement == "full" else refine_rotation
-        W = maximise(objective, optimum.W, self.tol)
-        correlation = objective(W).correlation
-        self.n_evaluations += objective.n_evaluations
-        return replace(optimum, W=W, correlation=correlation)
+        W = (refine_fully if refinement == "full" else refine_rotation)(objective, best.W, tol)
+        best = best._replace(W=W, correlation=objective(W).correlation)
+        n_evaluations += objective.n_evaluations
+    return best._replace(n_iter=n_iter, n_evaluations=n_evaluations)
 
 
 def subsample(
@@ -145,11 +109,7 @@ def subsample(
 
 
 def iterate_fixed_point(
-    objective: Objective,
-    W: NDArray[np.float64],
-    *,
-    max_iter: int,
-    on_step: Callable[[], None],
+    objective: Objective, W: NDArray[np.float64], max_iter: int, on_step: Callable[[], None]
 ) -> tuple[NDArray[np.float64], Evaluation, list[float]]:
     """Iterate the fixed point for as long as it rotates far and lowers the objective.
 
@@ -177,7 +137,6 @@ def iterate_fixed_point(
 def minimise(
     objective: Objective,
     W: NDArray[np.float64],
-    *,
     tol: float,
     max_iter: int,
     on_step: Callable[[], None] = lambda: None,
@@ -189,14 +148,13 @@ def minimise(
     gradient is tiny far from any optimum. A small preconditioned step does.
     """
     planes = np.triu_indices(len(W), 1)
-    W, here, values = iterate_fixed_point(objective, W, max_iter=max_iter, on_step=on_step)
+    W, here, values = iterate_fixed_point(objective, W, max_iter, on_step)
     n_iter = len(values) - 1
     memory = Memory()
-    floor = min(np.sqrt(2 / objective.X.shape[1]) / MAX_NOISE, MAX_CURVATURE_FLOOR)
     size, converged = np.pi / 2, len(W) == 1  # fixed-point iterations may rotate by 90 degrees
     while n_iter < max_iter and not converged:
         gradient = here.gradient[planes]
-        curvature = np.maximum(here.curvature(planes), floor)
+        curvature = np.maximum(here.curvature(planes), MIN_CURVATURE)
         step = memory.direction(gradient, partial(np.multiply, 1 / curvature))
         if step @ gradient >= 0:
             memory, step = Memory(), -gradient / curvature

@@ -6,7 +6,6 @@ of its targets, in O(N).
 """
 
 import threading
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -28,7 +27,6 @@ N_SLOPE_BINS = 64
 # Samples are handled in an even number of chunks, for two cores. Chunks do not depend on the number
 # of threads, so neither do the sums over them.
 CHUNK_SIZE = 2**21  # numbers in a chunk: bounds the memory of temporary arrays
-MIN_CHUNK = 8192  # samples: fewer would not be worth the bins that are filled
 MIN_THREADED = 2**16  # numbers: below, starting threads costs more than it saves
 
 
@@ -132,18 +130,8 @@ def targets_and_slopes(
 ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     """Return the Gaussian target of each bin and the mean slope of the map, k in Equation (6).
 
-    Parameters
-    ----------
-    counts : ndarray, shape (n_rows, N_BINS)
-        Samples per bin; every row has the same total.
-
-    Returns
-    -------
-    targets : ndarray, shape (n_rows, N_BINS)
-        Mean of the Gaussian targets of the bin, 0 for an empty bin.
-    slopes : ndarray, shape (n_rows,)
-        Estimate of E[T'(y)], from the density f of merged bins: T' = f / φ(T). With unit
-        variance it is at least 1 (Jensen), so smaller estimates are raised to 1.
+    The target is the mean of those of the samples, 0 for an empty bin. The slope is E[T'(y)] with
+    T' = f / φ(T) and the density f of merged bins. With unit variance it is at least 1 (Jensen).
     """
     n_samples = int(counts[0].sum())
     cumulated = np.zeros((len(counts), N_BINS + 1), dtype=np.int64)
@@ -198,16 +186,20 @@ class Evaluation(NamedTuple):
         return excess[planes[0]] + excess[planes[1]]
 
 
-@dataclass
-class Solution:
-    """The final unmixing matrix of an algorithm."""
+class Solution(NamedTuple):
+    """The unmixing matrix of whitened data that an algorithm found."""
 
-    W: NDArray[np.float64]  # acts on the whitened data, rows of unit length
+    W: NDArray[np.float64]  # rows of unit length
     correlation: NDArray[np.float64]  # C of each component
     n_iter: int
     n_evaluations: int  # passes over the data or a subsample
     step: float  # largest rotation angle of the last iteration, in radians
     converged: bool
+
+    @property
+    def value(self) -> float:
+        """The sum of C over the components."""
+        return self.correlation.sum()
 
 
 class _Chunk(NamedTuple):
@@ -311,7 +303,6 @@ class Objective:
         The function f_i of each component is given by its values in all bins. With scales s_i, it
         is the mean of f_i(y_i / s_i) y_j / s_i.
         """
-
         tables = tables.astype(np.float32, copy=False)
 
         def moments(chunk: _Chunk) -> NDArray[np.float32]:
@@ -357,7 +348,7 @@ def _work(shape: tuple[int, int], dtype: type = np.float32, use: str = "") -> ND
 
 def _chunks(n_rows: int, n_samples: int) -> list[slice]:
     """Cut the samples into chunks of about the same size."""
-    size = max(CHUNK_SIZE // n_rows, MIN_CHUNK)
+    size = max(CHUNK_SIZE // n_rows, 1)
     n_chunks = 2 * -(-n_samples // (2 * size)) if n_rows * n_samples > MIN_THREADED else 1
     edges = np.linspace(0, n_samples, n_chunks + 1).astype(int).tolist()
     return [slice(*pair) for pair in pairwise(edges)]

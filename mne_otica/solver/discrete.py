@@ -241,6 +241,7 @@ def _peaks(
         slopes = slopes.astype(np.float64) / (n_samples * heights**2)[:, np.newaxis]
         lengths = np.linalg.norm(slopes, axis=1, keepdims=True)
         vectors = vectors + slopes * (LONGEST_PEAK_STEP / np.maximum(lengths, LONGEST_PEAK_STEP))
+    heights[np.linalg.norm(vectors, axis=1) < LENGTHS[0] / 2] = 0  # the peak at the origin
     return vectors, heights
 
 

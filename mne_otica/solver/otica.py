@@ -1,8 +1,8 @@
 """The public solver: checks, whitening, and the order and sign of the components."""
 
 import time
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from mne.utils import ProgressBar, logger, verbose
@@ -37,36 +37,16 @@ class OTICAConvergenceWarning(UserWarning):
     """The solver reached ``max_iter`` before it converged."""
 
 
-@dataclass
-class Unmixing:
-    """An unmixing matrix of whitened data, and information about the fit.
+class Unmixing(NamedTuple):
+    """An unmixing matrix of whitened data, and information about the fit."""
 
-    Attributes
-    ----------
-    W : ndarray, shape (n_components, n_components)
-        The matrix, with rows of unit length; orthogonal unless ``refine="full"``. Components are
-        ordered from the least to the most Gaussian. The skewness of each is not negative: its
-        large deflections are positive.
-    contrast : ndarray, shape (n_components,)
-        Squared Wasserstein distance of each component from a Gaussian, minus the value expected
-        for as many Gaussian samples: about zero for Gaussian noise.
-    n_iter : int
-        Number of iterations.
-    n_evaluations : int
-        Number of passes over the data or a subsample.
-    step : float
-        Largest rotation angle of the last iteration, in radians.
-    converged : bool
-        Whether the fit ended before ``max_iter``: the angle fell below the tolerance, several
-        iterations hardly improved the objective (a plateau), or no step along the gradient did
-        (an exhausted line search). The ``"riemannian"`` schedule counts as converged.
-    """
-
-    W: NDArray[np.float64]
-    contrast: NDArray[np.float64]
+    W: NDArray[np.float64]  # as `otica` returns it
+    contrast: NDArray[np.float64]  # W2² of each component from a Gaussian, less that of noise
     n_iter: int
-    n_evaluations: int
-    step: float
+    n_evaluations: int  # passes over the data or a subsample
+    step: float  # largest rotation angle of the last iteration, in radians
+    # The angle fell below the tolerance, several iterations hardly improved the objective, or no
+    # step along the gradient did. The "riemannian" schedule counts as converged.
     converged: bool
 
 
@@ -185,25 +165,18 @@ def otica(
             f"X has fewer samples ({n_samples}) than channels ({n_channels}); pass signals as "
             "rows (transpose X if they are columns), or more data."
         )
-    options = dict(
-        algorithm=algorithm,
-        max_iter=max_iter,
-        tol=tol,
-        w_init=w_init,
-        refine=refine,
-        compute=compute,
-        random_state=random_state,
+    fit = partial(
+        unmix, algorithm=algorithm, max_iter=max_iter, tol=tol, w_init=w_init, refine=refine
     )
+    fit = partial(fit, compute=compute, random_state=random_state)
     if whiten:
         whitening = _whitening(X, n_components)
-        X_white = project(whitening.K, X, whitening.mean, np.float32)
-        unmixing = unmix(X_white, **options)
-        del X_white
-        Y = project(unmixing.W @ whitening.K, X, whitening.mean, np.float64)
         K = whitening.K
+        unmixing = fit(project(K, X, whitening.mean, np.float32))
+        Y = project(unmixing.W @ K, X, whitening.mean, np.float64)
     else:
         _check_white(X, n_components)
-        unmixing = unmix(X, **options)
+        unmixing = fit(X)
         K, Y = None, unmixing.W @ X
     return (K, unmixing.W, Y, unmixing.n_iter)[: 4 if return_n_iter else 3]
 
@@ -230,15 +203,10 @@ def unmix(
     bar = ProgressBar(max_iter, mesg="OT-ICA")
     on_step = partial(bar.update_with_increment_value, 1)
     if algorithm == "newton":
-        refinement = _chosen_refinement(refine, X)
-        solution = newton.solve(
-            X, W, tol=tol, max_iter=max_iter, refinement=refinement, rng=rng, on_step=on_step
-        )
+        solution = newton.solve(X, W, tol, max_iter, _chosen_refinement(refine, X), rng, on_step)
     else:
         start = None if w_init is None else W
-        solution = riemannian.solve(
-            X, start, budget=compute, max_iter=max_iter, rng=rng, on_step=on_step
-        )
+        solution = riemannian.solve(X, start, compute, max_iter, rng, on_step)
     bar.update(max_iter)  # few fits take as many iterations as are allowed
     del on_step, bar  # ends its line before the next is logged
     logger.info(
@@ -270,14 +238,8 @@ def refit(
     resampled data. See `otica` for the parameters.
     """
     max_iter = check_options("newton", max_iter, tol, refine, "low")
-    X = np.asarray(X, dtype=np.float32)
-    solution = newton.solve_locally(
-        X,
-        _initial_rotation(w_init, len(X)),
-        tol=tol,
-        max_iter=max_iter,
-        refinement=_chosen_refinement(refine, X),
-    )
+    X, W = np.asarray(X, dtype=np.float32), _initial_rotation(w_init, len(X))
+    solution = newton.solve(X, W, tol, max_iter, _chosen_refinement(refine, X))
     return _in_order(solution, X)
 
 
@@ -334,14 +296,19 @@ def _whitening(X: NDArray, n_components: int | float | None) -> Whitening:
 
 def _rank_cause(constant: NDArray[np.intp], n_channels: int, rank: int) -> str:
     """Return why the rank is lower than the number of channels, as text."""
+    text = f"X has {n_channels} channels"
     if len(constant):
-        return f"X has {n_channels} channels, of which {constant.tolist()} are constant."
+        return f"{text}, of which {constant.tolist()} are constant."
     if rank < n_channels:
         return (
-            f"X has {n_channels} channels but only rank {rank}: some are copies or sums of others "
+            f"{text} but only rank {rank}: some are copies or sums of others "
             "(an average reference, interpolated or duplicated channels, projections)."
         )
-    return f"X has {n_channels} channels."
+    return f"{text}."
+
+
+def _covariance(X: NDArray) -> NDArray[np.float64]:
+    return sum(X[:, chunk] @ X[:, chunk].T for chunk in chunks(X)) / X.shape[1]
 
 
 def _check_white(X: NDArray, n_components: int | float | None) -> None:
@@ -350,8 +317,7 @@ def _check_white(X: NDArray, n_components: int | float | None) -> None:
             f"n_components={n_components} needs whiten=True; with whiten=False all {len(X)} rows "
             "of X are used as they are, so pass n_components=None."
         )
-    power = sum(X[:, chunk] @ X[:, chunk].T for chunk in chunks(X)) / X.shape[1]
-    error = np.abs(power - np.eye(len(X))).max()
+    error = np.abs(_covariance(X) - np.eye(len(X))).max()
     if error > MAX_WHITENESS_ERROR:
         raise ValueError(
             f"X is not white: its covariance differs from the identity by up to {error:.2g}. Pass "
@@ -383,7 +349,7 @@ def _chosen_refinement(refine: str, X: NDArray) -> str:
         return refine
     # If the sample covariance is not exactly the identity, the signals were whitened by a
     # covariance from elsewhere, which is better known, so only the rotation is refined.
-    covariance = sum(X[:, chunk] @ X[:, chunk].T for chunk in chunks(X))
+    covariance = _covariance(X)
     std = np.sqrt(np.diag(covariance))
     error = np.abs(covariance / np.outer(std, std) - np.eye(len(X))).max()
     return "full" if error < MAX_ROUNDING else "rotation"
@@ -394,23 +360,9 @@ def _in_order(solution: Solution, X: NDArray) -> Unmixing:
     n_samples = X.shape[1]
     order = np.argsort(solution.correlation, kind="stable")
     W = solution.W[order]
-    up = np.where(_third_moments(W, X) < 0, -1.0, 1.0)
-    power = 1 + np.mean(gaussian_targets(n_samples) ** 2)
-    return Unmixing(
-        W=W * up[:, np.newaxis],
-        contrast=power - 2 * solution.correlation[order] - gaussian_floor(n_samples),
-        n_iter=solution.n_iter,
-        n_evaluations=solution.n_evaluations,
-        step=solution.step,
-        converged=solution.converged,
-    )
-
-
-def _third_moments(W: NDArray[np.float64], X: NDArray) -> NDArray[np.float64]:
-    """Return the third central moment of each component."""
     mean = (W @ X.mean(axis=1, dtype=np.float64))[:, np.newaxis]
-    total = np.zeros(len(W))
-    for chunk in chunks(X):
-        Y = W @ X[:, chunk] - mean
-        total += np.einsum("ij,ij,ij->i", Y, Y, Y)
-    return total / X.shape[1]
+    skewness = sum(np.sum((W @ X[:, chunk] - mean) ** 3, axis=1) for chunk in chunks(X))
+    W = W * np.where(skewness < 0, -1.0, 1.0)[:, np.newaxis]
+    power = 1 + np.mean(gaussian_targets(n_samples) ** 2)
+    contrast = power - 2 * solution.correlation[order] - gaussian_floor(n_samples)
+    return Unmixing(W, contrast, *solution[2:])

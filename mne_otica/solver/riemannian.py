@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from mne_otica.solver._linalg import nearest_rotation
@@ -18,10 +19,6 @@ from mne_otica.solver.contrast import Solution, target_correlation, transport_ma
 
 DITHER = 0.01  # standard deviation of noise that smooths the steps of discrete distributions
 BATCH_SIZE = 1024
-DEFLATION_RATE = 0.1
-DEFLATION_HALVING = 50  # steps after which the deflation rate is halved
-SYMMETRIC_RATE = 0.25
-SYMMETRIC_DECAY = 0.99
 
 
 class Budget(NamedTuple):
@@ -37,43 +34,30 @@ BUDGETS = {"low": Budget(4, 150, 150, 200), "high": Budget(15, 600, 300, 500)}
 
 
 def solve(
-    X: NDArray,
-    W: NDArray[np.float64] | None,
-    *,
-    budget: str,
-    max_iter: int,
-    rng: np.random.Generator,
-    on_step: Callable[[], None],
+    X: NDArray, W: NDArray | None, budget: str, max_iter: int, rng: Generator, on_step: Callable
 ) -> Solution:
     """Find the rotation W; deflation is skipped if an initial W is given."""
     if W is None:
         W = _deflate(X, BUDGETS[budget], rng)
-    rate, rotated = SYMMETRIC_RATE, 0.0
-    for _ in range(max_iter):
+    rotated = 0.0
+    for rate in 0.25 * 0.99 ** np.arange(max_iter):  # the schedule of the paper
         before = W
         W = nearest_rotation(W + rate * _tangent(_gradient(W, _batch(X, rng), rng), W))
-        rate *= SYMMETRIC_DECAY
         # For small rotations the off-diagonal entries of R are the angles.
         rotated = np.abs(W @ before.T - np.eye(len(W))).max()
         on_step()
-    return Solution(
-        W=W,
-        correlation=target_correlation(W @ X),
-        n_iter=max_iter,
-        n_evaluations=max_iter,
-        step=float(rotated),
-        converged=True,  # the schedule is fixed, and was completed
-    )
+    # Converged: the schedule is fixed, and was completed.
+    return Solution(W, target_correlation(W @ X), max_iter, max_iter, float(rotated), True)
 
 
-def _batch(X: NDArray, rng: np.random.Generator) -> NDArray[np.float64]:
+def _batch(X: NDArray, rng: Generator) -> NDArray[np.float64]:
     n_samples = X.shape[1]
     if n_samples <= BATCH_SIZE:
         return X.astype(np.float64)
     return X[:, rng.choice(n_samples, BATCH_SIZE, replace=False)].astype(np.float64)
 
 
-def _gradient(W: NDArray, batch: NDArray, rng: np.random.Generator) -> NDArray[np.float64]:
+def _gradient(W: NDArray, batch: NDArray, rng: Generator) -> NDArray[np.float64]:
     """Return the gradient of the summed W2² of ``W @ batch``, coupling held fixed."""
     Y = W @ batch
     Y += DITHER * rng.standard_normal(Y.shape)
@@ -86,20 +70,17 @@ def _tangent(G: NDArray, W: NDArray) -> NDArray[np.float64]:
     return G - (GW + GW.T) @ W / 2
 
 
-def _deflate(X: NDArray, budget: Budget, rng: np.random.Generator) -> NDArray[np.float64]:
+def _deflate(X: NDArray, budget: Budget, rng: Generator) -> NDArray[np.float64]:
     """Find components one by one, each the best of many random starts."""
     size = len(X)
     n_restarts = min(budget.restarts_per_component * size, budget.max_restarts)
     found = np.empty((0, size))
     for _ in range(size):
         B = _orthogonal_rows(rng.standard_normal((n_restarts, size)), found)
-        rate = DEFLATION_RATE
-        for step in range(1, budget.deflation_steps + 1):
+        for step in range(budget.deflation_steps):
             G = _gradient(B, _batch(X, rng), rng)
             G /= np.maximum(np.linalg.norm(G, axis=1, keepdims=True), 1)
-            B = _orthogonal_rows(B + rate * G, found)
-            if step % DEFLATION_HALVING == 0:
-                rate /= 2
+            B = _orthogonal_rows(B + 0.1 / 2 ** (step // 50) * G, found)
         # Rows of unit power: the smallest C is the largest contrast.
         best = np.argmin(target_correlation(B @ X))
         found = np.vstack([found, B[best]])

@@ -195,7 +195,7 @@ def test_beginning_on_a_part_of_the_samples_changes_nothing(monkeypatch):
     """The estimate on all samples does not depend on the subsamples before."""
     X = simulation.mixture("continuous", 5, 100_000, seed=0).X
     _, W, _ = otica(X)
-    monkeypatch.setattr(algorithm, "FROM", np.inf)
+    monkeypatch.setattr(algorithm, "N_SAMPLES", np.inf)
     _, direct, _ = otica(X)
     assert np.abs(W - direct).max() < 3e-3  # the tolerance; less than the standard error
 
