@@ -361,7 +361,8 @@ def _in_order(solution: Solution, X: NDArray) -> Unmixing:
     order = np.argsort(solution.correlation, kind="stable")
     W = solution.W[order]
     mean = (W @ X.mean(axis=1, dtype=np.float64))[:, np.newaxis]
-    skewness = sum(np.sum((W @ X[:, chunk] - mean) ** 3, axis=1) for chunk in chunks(X))
+    parts = (W @ X[:, chunk] - mean for chunk in chunks(X))
+    skewness = sum(np.einsum("ij,ij,ij->i", Y, Y, Y) for Y in parts)
     W = W * np.where(skewness < 0, -1.0, 1.0)[:, np.newaxis]
     power = 1 + np.mean(gaussian_targets(n_samples) ** 2)
     contrast = power - 2 * solution.correlation[order] - gaussian_floor(n_samples)
