@@ -83,7 +83,7 @@ def refitted(
     n_blocks = min(len(recording.starts), _refits.MAX_SAMPLES // recording.block)
     lengths = np.full(n_fits, n_blocks)
     fits = _refits.refits(recording, ica, lengths, np.random.default_rng(seed), 1)
-    index = np.mean(_refits.match(recording, ica, fits).correlations >= CAME_BACK, axis=0)
+    index = np.mean(_refits.match(recording, ica, fits)[0] >= CAME_BACK, axis=0)
     return index, sum(fit.converged for fit in fits)
 
 

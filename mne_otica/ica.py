@@ -49,7 +49,6 @@ _OPTIONS = {
 # A channel whose squared weight in the null space exceeds this is determined by the others: a copy
 # of another channel has a half, an interpolated channel more; a reference spreads over all.
 DEPENDENT_SHARE = 0.45
-SAMPLES_PER_SQUARED_COMPONENT = 20  # a rule of thumb for trustworthy components
 
 
 class _Hooks:
@@ -198,19 +197,12 @@ class ICA(_Hooks, _StockICA):
         _check_option("method", method, (*_STOCK_METHODS, METHOD))
         if rng is not None and random_state is not None:
             raise TypeError("Specify only one of rng or random_state")
+        options = dict(noise_cov=noise_cov, method=method, fit_params=fit_params, max_iter=max_iter)
         if _TAKES_RNG:
-            seed = {"rng": rng, "random_state": random_state}
+            options |= dict(rng=rng, random_state=random_state)
         else:
-            seed = {"random_state": random_state if rng is None else rng}
-        super().__init__(
-            n_components,
-            noise_cov=noise_cov,
-            method=method,
-            fit_params=fit_params,
-            max_iter=max_iter,
-            allow_ref_meg=allow_ref_meg,
-            **seed,
-        )
+            options |= dict(random_state=random_state if rng is None else rng)
+        super().__init__(n_components, allow_ref_meg=allow_ref_meg, **options)
 
 
 def register() -> None:
@@ -272,7 +264,9 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
     _check_samples(ica, data)
     channels = Channels(data)
     _check_constant(ica.info, channels)
-    _tell_rank(ica.info, channels)
+    if channels.rank < len(data):
+        causes = _rank_causes(ica.info, channels)
+        logger.info(f"The {len(data)} channels have rank {channels.rank}: {causes}.")
     choose = ica.__dict__.pop("n_components_for", None)
     if choose is not None:
         ica.n_components = choose(_n_stable(channels), n_samples)
@@ -308,20 +302,18 @@ def _n_stable(channels: Channels) -> int:
 
 def _check_samples(ica: Any, data: NDArray) -> None:
     """Raise if there are too few samples, or any that are not finite."""
-    n_channels, n_samples = data.shape
+    size, n_samples = data.shape
     if n_samples == 0:
         raise RuntimeError(
             "There are no samples to fit: BAD_ annotations or start and stop leave none. Correct "
             "the annotations, or pass reject_by_annotation=False."
         )
-    size = n_channels
     if ica.n_components is not None and ica.n_components >= 1:
         size = int(ica.n_components)
     if n_samples <= size:
         raise ValueError(
             f"{n_samples} samples are too few for {size} components: at least {size + 1} are "
-            f"needed, and about {SAMPLES_PER_SQUARED_COMPONENT * size**2} "
-            f"({SAMPLES_PER_SQUARED_COMPONENT} for each squared component) to trust the "
+            f"needed, and about {20 * size**2} (20 for each squared component) to trust the "
             "result. Use more data, less decimation, or a smaller n_components."
         )
     with np.errstate(invalid="ignore"):
@@ -343,14 +335,6 @@ def _check_constant(info: "Info", channels: Channels) -> None:
                 f"All {kind} channels are constant ({_names(info, picks)}); leave them out of "
                 "picks."
             )
-
-
-def _tell_rank(info: "Info", channels: Channels) -> None:
-    """Log why the rank is lower than the number of channels, if it is."""
-    n_channels, rank = len(channels.std), channels.rank
-    if rank < n_channels:
-        causes = _rank_causes(info, channels)
-        logger.info(f"The {n_channels} channels have rank {rank}: {causes}.")
 
 
 def _rank_causes(info: "Info", channels: Channels) -> str:
@@ -397,11 +381,8 @@ def _mismatch(ica: Any, inst: Any) -> str | None:
         return None
     missing = [name for name in fitted if name not in names]
     types = set(ica.info.get_channel_types())
-    extra = [
-        name
-        for name, kind in zip(names, inst.get_channel_types(), strict=True)
-        if kind in types and name not in fitted
-    ]
+    kinds = zip(names, inst.get_channel_types(), strict=True)
+    extra = [name for name, kind in kinds if kind in types and name not in fitted]
     return (
         f"Missing: {', '.join(missing)}. Extra, of the same types: {', '.join(extra) or 'none'}. "
         "Rename the channels, or fit ICA on those that both have."

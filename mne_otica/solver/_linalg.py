@@ -24,6 +24,7 @@ MIN_RELATIVE_VARIANCE = 1e-12
 # mean, by the bytes of a value. Single precision has little margin: EEG with an offset of 1 V
 # deviates by a hundred of them.
 ROUNDING_STEPS = {4: 8, 8: 4096}
+MIN_VARIANCE = 0.1  # of a direction in a part of white signals that is scaled to one
 LONGEST_STEP = 0.5  # radians: curvatures hold nearby, and 45 degrees only relabel components
 SUFFICIENT_DECREASE = 1e-4  # share of the linear prediction: the usual Armijo constant
 MEMORY = 10  # pairs of steps and gradient changes of L-BFGS, as usual (Nocedal and Wright: 3 to 20)
@@ -137,6 +138,17 @@ def rotation(angles: NDArray, planes: tuple[NDArray, NDArray]) -> NDArray[np.flo
     half -= half.T
     identity = np.eye(size)
     return np.linalg.solve(identity - half, identity + half)
+
+
+def sphering(X: NDArray) -> NDArray[np.float64]:
+    """Return the symmetric matrix that whitens a part of white signals.
+
+    The noise of a component that is rare, such as a pop, must not be amplified where the part
+    misses it.
+    """
+    covariance = np.atleast_2d(np.cov(X, dtype=np.float64, bias=True))
+    values, vectors = np.linalg.eigh(covariance)
+    return (vectors / np.sqrt(np.maximum(values, MIN_VARIANCE))) @ vectors.T
 
 
 def nearest_rotation(matrix: NDArray) -> NDArray[np.float64]:

@@ -25,14 +25,12 @@ from mne_otica.solver._linalg import (
     limited,
     nearest_rotation,
     rotation,
+    sphering,
 )
 from mne_otica.solver.contrast import Evaluation, Objective, Solution, gaussian_floor
 from mne_otica.solver.discrete import N_SAMPLES, WORTHWHILE, escape
 from mne_otica.solver.likelihood import NEGLIGIBLE_SHARE, refine_fully, refine_rotation
 
-# Smallest variance of a direction in a subsample that is scaled to one: the noise of a component
-# that is rare, such as a pop, must not be amplified where the subsample misses it.
-MIN_VARIANCE = 0.1
 # Fixed-point iterations go on while they rotate any component by more than 40 degrees (its cosine)
 # and gain more than this.
 FAR, FIXED_POINT_GAIN = 0.76, 1e-3
@@ -102,10 +100,7 @@ def subsample(
     """
     spans = np.arange(n_samples) + rng.random(n_samples)
     X = X[:, (spans * (X.shape[1] / n_samples)).astype(int)]
-    covariance = np.atleast_2d(np.cov(X, dtype=np.float64, bias=True))
-    values, vectors = np.linalg.eigh(covariance)
-    whitening = (vectors / np.sqrt(np.maximum(values, MIN_VARIANCE))) @ vectors.T
-    return whitening.astype(X.dtype) @ (X - X.mean(axis=1, keepdims=True))
+    return sphering(X).astype(X.dtype) @ (X - X.mean(axis=1, keepdims=True))
 
 
 def iterate_fixed_point(

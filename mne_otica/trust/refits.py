@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from mne_otica import solver
 from mne_otica.ica import METHOD
-from mne_otica.solver._linalg import Channels, one_blas_thread, project, unit_rows
+from mne_otica.solver._linalg import Channels, one_blas_thread, project, sphering, unit_rows
 from mne_otica.utils.checks import _check_option
 
 if TYPE_CHECKING:
@@ -29,11 +29,9 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
     from mne.preprocessing import ICA
 
-BLOCK_SECONDS = 1.0  # drawing single samples of an autocorrelated signal would be too optimistic
 MAX_SAMPLES = 30_000  # of a refit
 # Radians. Other samples change a component by more than this, and a coarse fit takes half the time.
 REFIT_TOL = 0.03
-MIN_VARIANCE = 1e-6  # of a direction in the samples drawn, to be whitened
 
 
 @dataclass(frozen=True)
@@ -62,11 +60,10 @@ class Fitted:
         return np.asarray(self.white[:, samples])  # a memory map in worker processes
 
 
-@dataclass(frozen=True)
-class Refit:
-    """One refit: the unmixing matrix of the white signals with unit rows, and convergence."""
+class Refit(NamedTuple):
+    """One refit."""
 
-    unmixing: NDArray[np.float64]
+    unmixing: NDArray[np.float64]  # of the white signals, with unit rows
     converged: bool
 
 
@@ -100,29 +97,29 @@ def read(ica: ICA, inst: BaseRaw | BaseEpochs) -> Fitted:
 def _blocks(
     inst: BaseRaw | BaseEpochs, names: list[str]
 ) -> tuple[NDArray[np.float64], NDArray[np.intp], int]:
-    """Return the samples, and blocks of about a second that do not cross the ends of epochs."""
+    """Return the samples, and blocks of about a second that do not cross the ends of epochs.
+
+    Drawing single samples of an autocorrelated signal would be too optimistic.
+    """
     sfreq = inst.info["sfreq"]
     if isinstance(inst, mne.io.BaseRaw):
         data = inst.get_data(names, reject_by_annotation="omit", verbose="error")
-        block = max(int(round(BLOCK_SECONDS * sfreq)), 1)
+        block = max(round(sfreq), 1)
         return data, np.arange(0, data.shape[1] - block + 1, block), block
     epochs = inst.get_data(names, verbose="error")
     n_epochs, n_channels, n_times = epochs.shape
-    n_blocks = max(int(round(n_times / sfreq / BLOCK_SECONDS)), 1)
+    n_blocks = max(round(n_times / sfreq), 1)
     block = n_times // n_blocks
     starts = n_times * np.arange(n_epochs)[:, np.newaxis] + block * np.arange(n_blocks)
     return epochs.transpose(1, 0, 2).reshape(n_channels, -1), starts.ravel(), block
 
 
-class Matches(NamedTuple):
-    """The components of refits that are most like those of the ICA."""
+def match(recording: Fitted, ica: ICA, fits: Iterable[Refit]) -> tuple[NDArray, NDArray]:
+    """Find the component of each refit whose time course is most like that of each component.
 
-    correlations: NDArray[np.float64]  # absolute, of the maps; shape (n_fits, n_components)
-    maps: NDArray[np.float64]  # with sign and length of those of the ICA, (..., n_channels)
-
-
-def match(recording: Fitted, ica: ICA, fits: Iterable[Refit]) -> Matches:
-    """Find the component of each refit whose time course is most like that of each component."""
+    Returns the absolute correlation of their maps, shape (n_fits, n_components), and the maps of
+    the refits with sign and length of those of the ICA.
+    """
     to_channels = recording.colouring.T @ ica.pca_components_[: ica.n_components_]
     own = ica.get_components().T
     correlations, maps = [], []
@@ -132,22 +129,14 @@ def match(recording: Fitted, ica: ICA, fits: Iterable[Refit]) -> Matches:
         found = np.linalg.inv(fit.unmixing).T[best] @ to_channels
         found = unit_rows(found) * np.linalg.norm(own, axis=1, keepdims=True)
         found *= np.sign(cosines[np.arange(len(best)), best])[:, np.newaxis]
-        correlations.append(_row_correlations(own, found))
+        one, other = (unit_rows(x - x.mean(axis=1, keepdims=True)) for x in (own, found))
+        correlations.append(np.abs(np.sum(one * other, axis=1)))
         maps.append(found)
-    return Matches(np.array(correlations), np.array(maps))
-
-
-def _row_correlations(one: NDArray, other: NDArray) -> NDArray[np.float64]:
-    one, other = (unit_rows(x - x.mean(axis=1, keepdims=True)) for x in (one, other))
-    return np.abs(np.sum(one * other, axis=1))
+    return np.array(correlations), np.array(maps)
 
 
 def refits(
-    recording: Fitted,
-    ica: ICA,
-    lengths: NDArray[np.intp],
-    rng: np.random.Generator,
-    n_jobs: int | None,
+    recording: Fitted, ica: ICA, lengths: NDArray, rng: np.random.Generator, n_jobs: int | None
 ) -> list[Refit]:
     """Fit once for each length, which is a number of blocks, in the order given."""
     tasks = list(zip(lengths, rng.integers(2**63, size=len(lengths)), strict=True))
@@ -162,8 +151,7 @@ def refits(
 @contextmanager
 def quiet() -> Iterator[None]:
     """Silence the messages of single refits; convergence is reported once for all."""
-    with use_log_level("error"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with use_log_level("error"), warnings.catch_warnings(action="ignore"):
         yield
 
 
@@ -174,11 +162,8 @@ def refit(
     rng = np.random.default_rng(seed)
     X = recording.draw(n_blocks, rng)
     X = X - X.mean(axis=1, keepdims=True)
-    values, vectors = np.linalg.eigh(np.cov(X, dtype=np.float64, bias=True))
-    values = np.maximum(values, MIN_VARIANCE * values[-1])
-    whitening = (vectors / np.sqrt(values)) @ vectors.T
     # Rotating the data gives every method a random start, also those that start from the identity.
-    whitening = np.linalg.qr(rng.standard_normal(whitening.shape))[0] @ whitening
+    whitening = np.linalg.qr(rng.standard_normal((len(X), len(X))))[0] @ sphering(X)
     with quiet():  # also in a worker process
         W, converged = _UNMIX[method](whitening.astype(X.dtype) @ X, fit_params, rng)
     return Refit(unit_rows(W @ whitening), converged)
@@ -199,31 +184,24 @@ def _otica(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tupl
 def _fastica(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tuple[NDArray, bool]:
     from sklearn.decomposition import FastICA
 
-    fit = FastICA(whiten=False, random_state=_seed(rng), **params | {"w_init": None})
+    seed = int(rng.integers(2**31))
+    fit = FastICA(whiten=False, random_state=seed, **params | {"w_init": None})
     fit.fit(X.T.astype(np.float64))
     return fit.components_, fit.n_iter_ < fit.max_iter
 
 
 def _infomax(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tuple[NDArray, bool]:
-    params = params | {"weights": None}
-    W, n_iter = mne.preprocessing.infomax(
-        X.T.astype(np.float64), random_state=_seed(rng), return_n_iter=True, **params
-    )
+    params = params | dict(weights=None, random_state=int(rng.integers(2**31)))
+    W, n_iter = mne.preprocessing.infomax(X.T.astype(np.float64), return_n_iter=True, **params)
     return W, n_iter < params["max_iter"]
 
 
 def _picard(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tuple[NDArray, bool]:
     from picard import picard
 
-    params = params | {"w_init": None}
-    _, W, _, n_iter = picard(
-        X.astype(np.float64), whiten=False, return_n_iter=True, random_state=_seed(rng), **params
-    )
+    params = params | dict(w_init=None, random_state=int(rng.integers(2**31)))
+    _, W, _, n_iter = picard(X.astype(np.float64), whiten=False, return_n_iter=True, **params)
     return W, n_iter + 1 < params["max_iter"]
-
-
-def _seed(rng: np.random.Generator) -> int:
-    return int(rng.integers(2**31))
 
 
 # The calls that MNE makes for each of its methods on white data.

@@ -28,7 +28,6 @@ STABLE = 0.7
 SHORTER = (1 / 8, 1 / 4, 1 / 2)  # of the length of a refit, for the learning curve
 FITS_PER_SHORTER = 1 / 5  # of the refits of full length
 MIN_FITS = 3  # for the standard deviation of a topography
-MIN_BLOCKS = 2
 # Median ratio of variances between a recording and the one that the ICA was fitted on, above
 # which they count as different recordings. Spans left out of the fit change few directions only.
 ANOTHER_RECORDING = 2.0
@@ -103,27 +102,21 @@ class Stability:
     @property
     def summary(self) -> str:
         """The learning curve as text."""
-        n_stable, n_components = np.sum(self.stable), len(self.index)
-        is_or_are = "is" if n_stable == 1 else "are"
-        counts = np.sum(self.curve[:-1] >= self.threshold, axis=1)
-        shorter = "".join(
-            f", {count} with {_length(seconds)}"
-            for count, seconds in zip(counts[::-1], self.lengths[:-1][::-1], strict=True)
-        )
-        text = (
-            f"With {_length(self.lengths[-1])} {n_stable} of {n_components} components {is_or_are} "
-            f"stable (back in {self.threshold:.0%} of the refits){shorter}."
-        )
-        return f"{text} {self._advice()} Stable does not mean brain."
-
-    def _advice(self) -> str:
-        """Return whether a longer recording would help, as text."""
         counts = np.sum(self.curve >= self.threshold, axis=1)
-        if counts[-1] == len(self.index):
-            return "The recording is long enough for all of them."
-        if len(counts) == 1 or counts[-1] > counts[-2]:
-            return "A longer recording would help."
-        return f"With {_length(self.lengths[-2])} it is as many: a longer one would hardly help."
+        n_components, lengths = len(self.index), [_length(seconds) for seconds in self.lengths]
+        pairs = list(zip(counts, lengths, strict=True))[-2::-1]
+        if counts[-1] == n_components:
+            advice = "The recording is long enough for all of them."
+        elif len(counts) == 1 or counts[-1] > counts[-2]:
+            advice = "A longer recording would help."
+        else:
+            advice = f"With {lengths[-2]} it is as many: a longer one would hardly help."
+        return (
+            f"With {lengths[-1]} {counts[-1]} of {n_components} components "
+            f"{'is' if counts[-1] == 1 else 'are'} stable (back in {self.threshold:.0%} of the "
+            f"refits){''.join(f', {count} with {length}' for count, length in pairs)}. {advice} "
+            "Stable does not mean brain."
+        )
 
     def describe(self, component: int) -> str:
         """Describe how reproducible a component is.
@@ -159,19 +152,12 @@ class Stability:
         figures : dict
             Numbers, lists and strings.
         """
-        seconds = [None if np.isnan(one) else float(one) for one in self.seconds_needed]
-        return {
-            "index": self.index.tolist(),
-            "stable": self.stable.tolist(),
-            "threshold": self.threshold,
-            "n_returns": self.n_returns.tolist(),
+        names = "index stable n_returns lengths curve threshold method summary".split()
+        figures = {name: getattr(self, name) for name in names}
+        return {name: np.asarray(one).tolist() for name, one in figures.items()} | {
             "n_fits": len(self.matches),
             "n_converged": int(self.converged.sum()),
-            "seconds_needed": seconds,
-            "lengths": self.lengths.tolist(),
-            "curve": self.curve.tolist(),
-            "method": self.method,
-            "summary": self.summary,
+            "seconds_needed": [None if np.isnan(x) else float(x) for x in self.seconds_needed],
         }
 
     def plot(self, **options: Any) -> Figure:
@@ -263,32 +249,38 @@ def stability(
     _check_recording(recording, inst)
     lengths, counts = _plan(recording, int(n_fits))
     fits = _refits.refits(recording, ica, np.repeat(lengths, counts), rng, n_jobs)
-    groups = [fits[end - count : end] for end, count in zip(np.cumsum(counts), counts, strict=True)]
+    ends = np.cumsum(counts)
+    groups = (fits[end - count : end] for end, count in zip(ends, counts, strict=True))
     found = [_refits.match(recording, ica, group) for group in groups]
     matches, maps = found[-1]
-    converged = np.array([fit.converged for fit in groups[-1]])
-    _warn_of_unconverged(converged, ica.method)
     result = Stability(
         matches=matches,
         maps=maps,
         spread=maps.std(axis=0) / np.abs(ica.get_components()).max(axis=0)[:, np.newaxis],
-        converged=converged,
+        converged=np.array([fit.converged for fit in fits[-counts[-1] :]]),
         lengths=recording.block / recording.sfreq * lengths,
-        curve=np.array([np.mean(one.correlations >= CAME_BACK, axis=0) for one in found]),
+        curve=np.array([np.mean(one >= CAME_BACK, axis=0) for one, _ in found]),
         threshold=STABLE,
         method=ica.method,
         info=ica.info.copy(),
     )
+    n_failed = np.sum(~result.converged)
+    if n_failed:
+        warn(
+            f"{n_failed} of {len(matches)} refits by {ica.method} did not converge; they count "
+            "like the others, so indices may be too low. Fit the ICA with a larger max_iter, or "
+            "with fewer components.",
+        )
     logger.info(result.summary)
     return result
 
 
 def _plan(recording: _refits.Fitted, n_fits: int) -> tuple[NDArray, NDArray]:
     """Return the lengths of refits, in blocks, and the number of refits of each length."""
-    longest = max(_refits.MAX_SAMPLES // recording.block, MIN_BLOCKS)
+    longest = max(_refits.MAX_SAMPLES // recording.block, 2)
     full = min(len(recording.starts), longest)
     # Even the shortest refit needs more samples than components.
-    least = max(MIN_BLOCKS, -(-2 * len(recording.white) // recording.block))
+    least = max(2, -(-2 * len(recording.white) // recording.block))
     shorter = [max(least, round(share * full)) for share in SHORTER]
     lengths = np.unique(np.array([length for length in shorter if length < full], dtype=int))
     n_shorter = max(MIN_FITS, round(FITS_PER_SHORTER * n_fits))
@@ -309,10 +301,10 @@ def _check_fitted(ica: ICA) -> None:
 def _check_recording(recording: _refits.Fitted, inst: BaseRaw | BaseEpochs) -> None:
     """Raise for recordings that are too short, or not the one of the fit."""
     n_components, n_blocks = len(recording.white), len(recording.starts)
-    if n_blocks < MIN_BLOCKS or recording.n_samples <= 2 * n_components:
+    if n_blocks < 2 or recording.n_samples <= 2 * n_components:
         raise ValueError(
             f"{type(inst).__name__} has {n_blocks} block(s) of {recording.block} samples for "
-            f"{n_components} components; at least {MIN_BLOCKS} blocks and more than "
+            f"{n_components} components; at least 2 blocks and more than "
             f"{2 * n_components} samples are needed to draw from. Pass a longer recording."
         )
     ratio = np.exp(np.median(np.abs(np.log(np.maximum(recording.variances, 1e-12)))))
@@ -321,16 +313,6 @@ def _check_recording(recording: _refits.Fitted, inst: BaseRaw | BaseEpochs) -> N
             f"The variances of {type(inst).__name__} differ from those of the data that the ICA "
             f"was fitted on by a factor of {ratio:.1f} (median over its principal components). "
             "Pass the recording of the fit, with the same filter and reference."
-        )
-
-
-def _warn_of_unconverged(converged: NDArray[np.bool_], method: str) -> None:
-    n_failed = np.sum(~converged)
-    if n_failed:
-        warn(
-            f"{n_failed} of {len(converged)} refits by {method} did not converge; they count like "
-            "the others, so indices may be too low. Fit the ICA with a larger max_iter, or with "
-            "fewer components.",
         )
 
 

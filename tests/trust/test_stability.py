@@ -82,15 +82,15 @@ def test_the_figures_fit_together(result, raw, ica):
 def test_the_match_is_the_component_that_correlates_most(ica, raw):
     recording = _refits.read(ica, raw)
     fit = _refits.refit(recording, "otica", {}, len(recording.starts), seed=1)
-    found = _refits.match(recording, ica, [fit])
+    correlations, found = _refits.match(recording, ica, [fit])
     ours, theirs = ica.get_sources(raw).get_data(), fit.unmixing @ recording.white
     best = np.abs(np.corrcoef(ours, theirs)[:10, 10:]).argmax(axis=1)
     # A map is the regression of the channels on the components when these are uncorrelated.
     to_channels = recording.colouring.T @ ica.pca_components_[: ica.n_components_]
     maps = np.linalg.inv(fit.unmixing).T[best] @ to_channels
-    for matrix in (maps, found.maps[0]):
+    for matrix in (maps, found[0]):
         pattern = np.abs(np.corrcoef(ica.get_components().T, matrix)[:10, 10:])
-        assert np.allclose(np.diag(pattern), found.correlations[0])
+        assert np.allclose(np.diag(pattern), correlations[0])
 
 
 def test_what_came_back_in_less_than_half_of_the_refits_is_not_stable(result):
