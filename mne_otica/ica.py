@@ -49,6 +49,7 @@ _OPTIONS = {
 # A channel whose squared weight in the null space exceeds this is determined by the others: a copy
 # of another channel has a half, an interpolated channel more; a reference spreads over all.
 DEPENDENT_SHARE = 0.45
+SAMPLES_PER_SQUARED_COMPONENT = 20  # a rule of thumb for trustworthy components
 
 
 class _Hooks:
@@ -313,7 +314,7 @@ def _check_samples(ica: Any, data: NDArray) -> None:
     if n_samples <= size:
         raise ValueError(
             f"{n_samples} samples are too few for {size} components: at least {size + 1} are "
-            f"needed, and about {20 * size**2} (20 for each squared component) to trust the "
+            f"needed, and about {SAMPLES_PER_SQUARED_COMPONENT * size**2} to trust the "
             "result. Use more data, less decimation, or a smaller n_components."
         )
     with np.errstate(invalid="ignore"):
