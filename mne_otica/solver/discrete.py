@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import log_ndtr
 
 from mne_otica.solver._linalg import in_threads, nearest_rotation
@@ -69,6 +68,7 @@ MAX_WEIGHTS = 64
 # scores that overfit underestimate the blur. It ends sharper by LAST_WIDTH: samples are farther
 # inside of an edge that was fitted to them than others.
 MIN_BLUR, LAST_WIDTH = 3.0, 0.6
+N_EDGE_STEPS, MAX_HALVINGS = 10, 6  # of Newton's method, for each width
 FAR = 6.0  # in units of the width: samples farther inside have no influence
 REACH = 2.0  # the largest change of the weights, in units of the blur that the scores leave
 
@@ -310,7 +310,7 @@ def fit_edges(
     of the scores which W was fitted with.
     """
     n_weights, n_samples = len(W) - 1, X.shape[1]
-    result, lengths = W.copy(), np.sqrt(np.einsum("ij,ij->j", X, X))  # without a copy of X
+    result, lengths = W.copy(), None
     for i, ends in enumerate(edges):
         density = sum(end.density for end in ends)
         blur = np.sqrt(n_weights / (n_samples * information[i]))
@@ -318,64 +318,79 @@ def fit_edges(
             continue  # no edge, or one with less information than the scores
         sharpest = n_weights / (INFORMATION * n_samples * density)
         blur = max(blur, MIN_BLUR * sharpest)
-        problem = _edge_problem(X, W, i, ends, blur * (FAR + REACH * lengths))
-        # The weights of the other components, then the places of the edges.
-        solution = np.concatenate([np.zeros(n_weights), [end.place for end in ends]])
+        if lengths is None:
+            lengths = np.sqrt(np.einsum("ij,ij->j", X, X))  # without a copy of X
+        problem = _EdgeProblem(X, W, i, ends, blur * (FAR + REACH * lengths))
         last = LAST_WIDTH * sharpest
         for width in np.geomspace(blur, last, 2 + int(np.log2(blur / last))):
-            solution = minimize(
-                _edge_value,
-                solution,
-                (width, *problem),
-                "trust-exact",
-                jac=True,
-                hess=_edge_hessian,
-                tol=0.01 * n_samples * density,  # a hundredth of the width
-            ).x
-        weights = solution[:n_weights]
-        if np.abs(weights).max() < REACH * blur:  # or the density has no such edge
-            row = W[i] + weights @ np.delete(W, i, axis=0)
+            problem.minimise(width)
+        if np.linalg.norm(problem.weights) < REACH * blur:
+            row = W[i] + problem.weights @ np.delete(W, i, axis=0)
             result[i] = row / np.linalg.norm(row)
     return result
 
 
-def _edge_problem(
-    X: NDArray[np.float32], W: NDArray, row: int, edges: list[Edge], margin: NDArray[np.float32]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return y - a, its derivatives by u and a, and the linear term of Equation (16).
+class _EdgeProblem:
+    """The function in Equation (16) of docs/method for the edges of one component.
 
-    Of the samples those within a margin of an edge.
+    Samples within a margin of an edge have influence.
     """
-    n_weights = len(W) - 1
-    linear = np.concatenate([np.zeros(n_weights), [-edge.density * X.shape[1] for edge in edges]])
-    values, factors = [], []
-    y = W[row].astype(np.float32) @ X
-    for unknown, edge in enumerate(edges, n_weights):
-        Y = edge.side * (W @ X[:, edge.side * y - edge.place < margin])
-        factor = np.zeros((len(linear), Y.shape[1]))
-        factor[:n_weights] = np.delete(Y, row, axis=0)
-        factor[unknown] = -1
-        values.append(Y[row])
-        factors.append(factor)
-    return np.concatenate(values), np.concatenate(factors, axis=1), linear
 
+    def __init__(
+        self,
+        X: NDArray[np.float32],
+        W: NDArray[np.float64],
+        row: int,
+        edges: list[Edge],
+        margin: NDArray[np.float32],
+    ) -> None:
+        self.n_weights = len(W) - 1
+        # The weights of the other components, then the places of the edges.
+        self.solution = np.concatenate([np.zeros(self.n_weights), [e.place for e in edges]])
+        self.linear = np.zeros(len(self.solution))
+        values, factors = [], []
+        y = W[row].astype(np.float32) @ X
+        for unknown, edge in enumerate(edges, self.n_weights):
+            Y = edge.side * (W @ X[:, edge.side * y - edge.place < margin])
+            factor = np.zeros((len(self.solution), Y.shape[1]))
+            factor[: self.n_weights] = np.delete(Y, row, axis=0)
+            factor[unknown] = -1
+            values.append(Y[row])
+            factors.append(factor)
+            self.linear[unknown] = -edge.density * X.shape[1]
+        self.values, self.factors = np.concatenate(values), np.concatenate(factors, axis=1)
 
-def _mills(t: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the derivative of log Φ."""
-    return np.exp(-0.5 * t**2 - log_ndtr(t)) / np.sqrt(2 * np.pi)
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """The weights of the other components."""
+        return self.solution[: self.n_weights]
 
+    def _value(self, solution: NDArray[np.float64], width: float) -> float:
+        """Return the function at a solution."""
+        inside = (self.values + solution @ self.factors) / width
+        return float(self.linear @ solution - log_ndtr(inside).sum())
 
-def _edge_value(
-    solution: NDArray, width: float, values: NDArray, factors: NDArray, linear: NDArray
-) -> tuple[float, NDArray[np.float64]]:
-    """Return the function in Equation (16) and its gradient."""
-    t = (values + solution @ factors) / width
-    return linear @ solution - log_ndtr(t).sum(), linear - factors @ _mills(t) / width
-
-
-def _edge_hessian(
-    solution: NDArray, width: float, values: NDArray, factors: NDArray, linear: NDArray
-) -> NDArray[np.float64]:
-    t = (values + solution @ factors) / width
-    mills = _mills(t)
-    return (factors * (mills * (mills + t) / width**2)) @ factors.T
+    def minimise(self, width: float) -> None:
+        """Take Newton steps for an edge of this width."""
+        value = self._value(self.solution, width)
+        for _ in range(N_EDGE_STEPS):
+            t = (self.values + self.solution @ self.factors) / width
+            near = t < FAR
+            if np.count_nonzero(near) < len(self.solution):
+                return  # the density has no such edge
+            t, factors = t[near], self.factors[:, near]
+            mills = np.exp(-0.5 * t**2 - log_ndtr(t)) / np.sqrt(2 * np.pi)
+            gradient = self.linear - factors @ mills / width
+            hessian = (factors * (mills * (mills + t) / width**2)) @ factors.T
+            hessian[np.diag_indices_from(hessian)] += 1e-9 * np.trace(hessian)
+            step = -np.linalg.solve(hessian, gradient)
+            for _ in range(MAX_HALVINGS):
+                value_next = self._value(self.solution + step, width)
+                if value_next < value:
+                    break
+                step = step / 2
+            else:
+                return
+            self.solution, value = self.solution + step, value_next
+            if np.linalg.norm(step) < 0.01 * width:
+                return
