@@ -219,25 +219,11 @@ def _blas() -> Any:
 
 
 class _Limit:
-    """Limit BLAS to one thread as long as any fit needs it: fits in threads may overlap."""
+    """The limit of the threads of BLAS, and how many fits need it: fits in threads may overlap."""
 
-    def __init__(self) -> None:
-        self.lock = Lock()
-        self.n_asking = 0
-        self.limiter: Any = None
-
-    def add(self, n: int) -> None:
-        """Count the fits that run, and set or lift the limit with the first and the last."""
-        with self.lock:
-            self.n_asking += n
-            if self.n_asking and self.limiter is None:
-                self.limiter = _blas().limit(limits=1)
-            elif not self.n_asking:
-                self.limiter.restore_original_limits()
-                self.limiter = None
-
-
-_LIMIT = _Limit()
+    lock = Lock()
+    n_asking = 0
+    limiter: Any = None
 
 
 @contextmanager
@@ -246,11 +232,17 @@ def one_blas_thread() -> Iterator[None]:
     if _blas() is None:
         yield
         return
-    _LIMIT.add(1)
+    with _Limit.lock:
+        _Limit.n_asking += 1
+        if _Limit.n_asking == 1:
+            _Limit.limiter = _blas().limit(limits=1)
     try:
         yield
     finally:
-        _LIMIT.add(-1)
+        with _Limit.lock:
+            _Limit.n_asking -= 1
+            if not _Limit.n_asking:
+                _Limit.limiter.restore_original_limits()
 
 
 @cache

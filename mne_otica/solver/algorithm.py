@@ -28,7 +28,7 @@ from mne_otica.solver._linalg import (
     sphering,
 )
 from mne_otica.solver.contrast import Evaluation, Objective, Solution, gaussian_floor
-from mne_otica.solver.discrete import N_SAMPLES, WORTHWHILE, escape
+from mne_otica.solver.discrete import MAX_HALVINGS, N_SAMPLES, WORTHWHILE, escape
 from mne_otica.solver.likelihood import NEGLIGIBLE_SHARE, refine_fully, refine_rotation
 
 # Fixed-point iterations go on while they rotate any component by more than 40 degrees (its cosine)
@@ -36,7 +36,6 @@ from mne_otica.solver.likelihood import NEGLIGIBLE_SHARE, refine_fully, refine_r
 FAR, FIXED_POINT_GAIN = 0.76, 1e-3
 # The floor of the curvature keeps steps in planes of nearly Gaussian components from being noise.
 MIN_CURVATURE = 0.05
-MAX_HALVINGS = 6
 # Nearly Gaussian components can be rotated for ever without effect. So the descent ends if the mean
 # gain of PLATEAU_ITER iterations is below MIN_GAIN, about what bins resolve, or below
 # NEGLIGIBLE_SHARE of what d (d - 1) / 2 angles gain on N samples by chance, about d² / 4 N.

@@ -42,7 +42,6 @@ LOOKS_GAUSSIAN, MAX_BLOCK = 5e-3, 20
 # Random starts without success before the search ends. The probability of success halves with each
 # component beyond EASY_BLOCK.
 MIN_ROUNDS, MAX_ROUNDS, EASY_BLOCK = 12, 48, 12
-N_CUMULANT_STEPS = 400
 INERTIA = 0.5  # damping of the steps on the cumulants, about twice the small ones
 # Initial lengths of v; peaks have a width of about one. Shorter vectors would lead to the peak at
 # the origin, and a finer lattice cannot be distinguished from a continuous density.
@@ -184,7 +183,7 @@ def _cumulant_rotation(
     pair = np.empty((size, size), dtype=int)
     pair[first, second] = pair[second, first] = np.arange(len(first))
     Q = nearest_rotation(rng.standard_normal((size, size)))
-    for _ in range(N_CUMULANT_STEPS):
+    for _ in range(400):  # converges before, but for flat cumulants
         products = (Q[:, first] * Q[:, second] * twice) @ tensor
         gradient = np.matmul(products[:, pair], Q[:, :, np.newaxis])[:, :, 0]
         cumulants = np.sum(gradient * Q, axis=1, keepdims=True)
