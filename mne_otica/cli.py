@@ -74,7 +74,7 @@ def _study(arguments: argparse.Namespace) -> int:
 def _review(arguments: argparse.Namespace) -> int:
     """Review a study in the browser, and decide what to remove."""
     from mne_otica.study.review import Review
-    from mne_otica.study.server import ReviewServer
+    from mne_otica.study.review_server import ReviewServer
 
     try:
         server = ReviewServer(Review(arguments.out, arguments.name or _user()), arguments.port)
@@ -94,7 +94,7 @@ def _review(arguments: argparse.Namespace) -> int:
 
 def _methods(arguments: argparse.Namespace) -> int:
     """Write the paragraph on a study for the methods section, and a .bib file of its references."""
-    from mne_otica.study.access import read_study
+    from mne_otica.study.results import read_study
 
     try:
         study = read_study(arguments.out)
@@ -110,7 +110,7 @@ def _methods(arguments: argparse.Namespace) -> int:
 
 def _audit(arguments: argparse.Namespace) -> int:
     """Compare artifacts, and an effect, between the conditions of a cleaned study."""
-    from mne_otica.study.access import read_study
+    from mne_otica.study.results import read_study
 
     try:
         study, window = read_study(arguments.out), arguments.window

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from mne.utils import logger, verbose
 
 from mne_otica import __version__
-from mne_otica.cleaning.decide import DEFAULT, check_artifacts
+from mne_otica.cleaning.clean import check_options
+from mne_otica.cleaning.decide import DEFAULT
 from mne_otica.ica import ICA
-from mne_otica.removal.remove import REMOVALS
 from mne_otica.signals.reading import check_band
-from mne_otica.study import storage as files
-from mne_otica.study.access import Study, counted
+from mne_otica.study.file_names import result_path
 from mne_otica.study.inputs import Recording, Unit, find_bids, find_files, group
-from mne_otica.study.rows import Row, badness, kept_rows, other_rows
-from mne_otica.study.stages import finished, planned, process
-from mne_otica.study.state import STAGES, Options
-from mne_otica.study.summary import write_summary
-from mne_otica.study.workers import run_units
+from mne_otica.study.results import Study, counted
+from mne_otica.study.scratch_and_locks import discard_leftovers, explained, write_text
+from mne_otica.study.sidecars import STAGES, Options, UnitState, json_text, read_json
+from mne_otica.study.summary_page import write_summary
+from mne_otica.study.summary_table import Row, badness, kept_rows, other_rows, sentence_of
+from mne_otica.study.workers import process, run_units
 from mne_otica.utils.checks import _check_option, _validate_flag, _validate_number, _validate_type
 
 __all__ = ["clean_study"]
@@ -141,73 +139,75 @@ def clean_study(
     _check_option("on_error", on_error, ("continue", "abort"))
     for stage in stages:
         _check_option("stages", stage, STAGES)
+    flags = dict(
+        reject_by_annotation=reject_by_annotation,
+        find_bad_channels=find_bad_channels,
+        stability=stability,
+    )
+    others = dict(concatenate_runs=concatenate_runs, overwrite=overwrite, dry_run=dry_run)
+    for name, value in (flags | others).items():
+        _validate_flag(value, name)
     _validate_type(n_jobs, "int-like", "n_jobs")
-    _validate_flag(concatenate_runs, "concatenate_runs")
-    _validate_flag(overwrite, "overwrite")
-    _validate_flag(dry_run, "dry_run")
-    parameters = dict(
-        artifacts=list(check_artifacts(artifacts)),
+    # Raise early for parameters with which every recording would fail.
+    kinds = check_options(artifacts, removal, max_components)
+    ICA(n_components)
+    check_band(l_freq, h_freq)
+    conditions = None if events is None else _listed(events)
+    for name in conditions or []:
+        _validate_type(name, str, "events", "a trial type or a list of trial types")
+    _validate_type(random_state, ("int-like", None), "random_state", "an int or None")
+    if random_state is not None:
+        _validate_number(random_state, "random_state", at_least=0)
+    parameters = flags | dict(
+        artifacts=list(kinds),
         removal=removal,
-        events=None if events is None else [events] if isinstance(events, str) else list(events),
+        events=conditions,
         n_components=n_components,
         l_freq=l_freq,
         h_freq=h_freq,
         random_state=random_state,
         max_components=max_components,
-        reject_by_annotation=reject_by_annotation,
-        find_bad_channels=find_bad_channels,
-        stability=stability,
     )
-    _check_parameters(parameters)
     options = Options(parameters, tuple(one for one in STAGES if one in stages), overwrite)
-    entities = dict(
-        subject=_listed(subject), session=_listed(session), task=_listed(task), run=_listed(run)
-    )
+    entities = dict(subject=subject, session=session, task=task, run=run)
+    entities = {name: _listed(values) for name, values in entities.items()}
     recordings, out = _recordings(inputs, out, bids_root, datatype, entities)
     units = group(recordings, concatenate_runs)
+    works = [UnitState(unit, out, options) for unit in units]
+    todo = [_pending(work) for work in works]
     if dry_run:
-        for unit in units:
-            logger.info(f"{unit.name.label}: {planned(unit, out, options)}")
+        for unit, pending in zip(units, todo, strict=True):
+            logger.info(f"{unit.name.label}: {pending or 'nothing'}")
         return Study([], out)
     _spare_inputs(recordings, out)
     _prepare(out, bids_root)
-    rows, waiting = [], []
-    for unit in units:
-        done = finished(unit, out, options)
-        if done is None:
-            waiting.append(unit)
-        else:
-            rows += done
+    rows = []
+    for work, pending in zip(works, todo, strict=True):
+        if not pending:
+            work.notes.save()
+            rows += process(work.unit, out, options)
     logger.info(f"{len(recordings)} recording(s), {len(rows)} of them already done.")
     try:
+        waiting = [unit for unit, pending in zip(units, todo, strict=True) if pending]
         rows += _work(waiting, out, options, n_jobs, dask, on_error)
     finally:
-        files.discard_leftovers(out)  # of workers that were stopped
+        discard_leftovers(out)  # of workers that were stopped
         page = write_summary(out, [*rows, *other_rows(out, recordings)])
     logger.info(f"{counted(rows)}. Summary: {page}")
     logger.info("To remove other components, edit *_components.tsv and run again.")
     return Study(sorted(rows, key=badness), out)
 
 
-def _check_parameters(parameters: Mapping[str, Any]) -> None:
-    """Raise early for parameters with which every recording would fail."""
-    _check_option("removal", parameters["removal"], REMOVALS)
-    for name in parameters["events"] or []:
-        _validate_type(name, str, "events", "a trial type or a list of trial types")
-    ICA(parameters["n_components"])
-    check_band(parameters["l_freq"], parameters["h_freq"])
-    seed, most = parameters["random_state"], parameters["max_components"]
-    _validate_type(seed, ("int-like", None), "random_state", "an int or None")
-    if seed is not None:
-        _validate_number(seed, "random_state", at_least=0)
-    _validate_type(most, "int-like", "max_components")
-    _validate_number(most, "max_components", at_least=1)
-    for name in ("reject_by_annotation", "find_bad_channels", "stability"):
-        _validate_flag(parameters[name], name)
+def _listed(values: Filter) -> list[str] | None:
+    return [values] if isinstance(values, str) else values and list(values)
 
 
-def _listed(values: Filter) -> Sequence[str] | None:
-    return [values] if isinstance(values, str) else values
+def _pending(work: UnitState) -> str:
+    """Return the pending stages of a unit, or why it will fail."""
+    try:
+        return ", ".join(work.pending())
+    except Exception as error:  # which is raised again, and reported, when the unit is processed
+        return f"will fail: {sentence_of(error)}"
 
 
 def _recordings(
@@ -234,7 +234,7 @@ def _recordings(
                 "There is no output folder; pass out, on the command line --out FOLDER."
             )
         out = Path(out)
-        known = {path: label for label, (path, _) in kept_rows(out.absolute()).items()}
+        known = {one.recording.path: label for label, one in kept_rows(out.absolute()).items()}
         recordings = find_files(inputs, known)
     if not recordings:
         chosen = ", ".join(f"{name} {values}" for name, values in entities.items() if values)
@@ -249,7 +249,7 @@ def _spare_inputs(recordings: list[Recording], out: Path) -> None:
     """Raise if a result would overwrite a recording."""
     inputs = {recording.path for recording in recordings}
     for recording in recordings:
-        if (path := out / recording.name.file("clean", "raw", ".fif")) in inputs:
+        if (path := out / result_path("apply", recording.name, recording.name)) in inputs:
             raise ValueError(f"{path} is an input and would be written to; choose another folder.")
 
 
@@ -258,12 +258,12 @@ def _prepare(out: Path, bids_root: str | Path | None) -> None:
     if out.exists() and not out.is_dir():
         raise ValueError(f"The output folder {out} is a file; choose another.")
     path = out / "dataset_description.json"
-    present = files.read_json(path)
+    present = read_json(path)
     if path.exists() and "mne-otica" not in str(present.get("GeneratedBy")):
         raise ValueError(f"{out} holds another data set; choose another output folder.")
-    with files.explained(out):
+    with explained(out):
         out.mkdir(parents=True, exist_ok=True)
-    files.discard_leftovers(out)
+    discard_leftovers(out)
     description = present | {
         "Name": "EEG without artifacts, by mne-otica",
         "BIDSVersion": "1.10.0",
@@ -274,8 +274,7 @@ def _prepare(out: Path, bids_root: str | Path | None) -> None:
         link = Path(os.path.relpath(Path(bids_root).absolute(), out)).as_posix()
         description["DatasetLinks"] = {"raw": link}
     if description != present:
-        with files.staged(out, out) as scratch:
-            files.write_json(scratch / path.name, description)
+        write_text(out, path, json_text(description))
 
 
 def _work(
@@ -283,8 +282,7 @@ def _work(
 ) -> list[Row]:
     done = []
     total = sum(len(unit.recordings) for unit in units)
-    work = partial(process, out=out, options=options)
-    for rows in run_units(units, work, n_jobs=n_jobs, dask=dask):
+    for rows in run_units(units, out, options, n_jobs, dask):
         for row in rows:
             done.append(row)
             told = f"{row['recording']}: {row['status']}, {row['message']}"

@@ -1,25 +1,30 @@
-"""The summary of a study, worst first: two tables for programs and a page for people.
+"""The page of a study, worst first.
 
 The page is one self-contained HTML file, for desktop and phone.
 """
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 from collections import Counter
 from collections.abc import Sequence
 from importlib.resources import files as package_files
 from pathlib import Path
 from statistics import median
-from typing import Any
 from urllib.parse import quote
 
 from mne_otica.artifacts import kinds
 from mne_otica.evaluation.text import PLURALS
-from mne_otica.study import storage as files
-from mne_otica.study.rows import COLUMNS, KIND_COLUMNS, STATUSES, Row, badness
+from mne_otica.study.scratch_and_locks import staged
+from mne_otica.study.summary_table import (
+    COLUMNS,
+    KIND_COLUMNS,
+    STATUSES,
+    Row,
+    badness,
+    kind_rows,
+    rows_text,
+)
 
 _MARKS = {"failed": "✕", "poor": "!", "unsure": "?", "none": "–", "cleaned": "✓"}
 _PAGES = package_files("mne_otica.study").joinpath("review_page")
@@ -37,37 +42,14 @@ def write_summary(out: Path, rows: Sequence[Row]) -> Path:
     rows = sorted(rows, key=badness)
     path = out / "summary.html"
     texts = {
-        "summary.tsv": table_text(rows, COLUMNS),
-        "summary_kinds.tsv": table_text(kind_rows(rows), ("recording", *KIND_COLUMNS)),
+        "summary.tsv": rows_text(rows, COLUMNS),
+        "summary_kinds.tsv": rows_text(kind_rows(rows), KIND_COLUMNS),
         path.name: page(rows),
     }
-    with files.staged(out, out) as scratch:
+    with staged(out, out) as scratch:
         for name, text in texts.items():
-            (scratch / name).write_text(text, encoding="utf-8", newline="\n")
+            (scratch / name).write_bytes(text.encode())
     return path
-
-
-def kind_rows(rows: Sequence[Row]) -> list[Row]:
-    """Return one row per recording and kind, with what is known of the recording."""
-    return [{"recording": row["recording"]} | one for row in rows for one in row["kinds"]]
-
-
-def table_text(rows: Sequence[Row], columns: Sequence[str]) -> str:
-    """Return rows as tab-separated text; columns without any value are left out."""
-    columns = [name for name in columns if not rows or any(row[name] is not None for row in rows)]
-    file = io.StringIO(newline="")
-    writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_plain_cell(row[name]) for name in columns] for row in rows)
-    return file.getvalue()
-
-
-def _plain_cell(value: Any) -> str:
-    if value is None:
-        return "n/a"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split()) or "n/a"
 
 
 def style(name: str) -> str:

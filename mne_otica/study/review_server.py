@@ -27,7 +27,7 @@ from mne.utils import logger
 
 from mne_otica.artifacts import kinds
 from mne_otica.study.review import Refusal, Review
-from mne_otica.study.summary import style
+from mne_otica.study.summary_page import style
 
 _ADDRESS = "127.0.0.1"
 _LARGEST_BODY = 64 * 1024  # bytes; a decision with a long note needs less than a tenth of that

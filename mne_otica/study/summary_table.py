@@ -1,10 +1,11 @@
-"""The rows of recordings in the summary of a study."""
+"""The rows of recordings in the summary of a study, and its tables for programs."""
 
 from __future__ import annotations
 
 import re
 import traceback
 from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,35 +13,39 @@ from mne.utils import logger
 
 from mne_otica.artifacts import kinds
 from mne_otica.evaluation.text import component_names
-from mne_otica.study import storage as files
-from mne_otica.study.inputs import Recording
-from mne_otica.study.state import STAGES, UnitState
+from mne_otica.study.components_table import tsv_text
+from mne_otica.study.file_names import Name
+from mne_otica.study.inputs import Recording, Unit
+from mne_otica.study.scratch_and_locks import WORK, write_text
+from mne_otica.study.sidecars import STAGES, UnitState, json_text, read_json, sealed, unsealed
 
 Row = dict[str, Any]
 STATUSES = ("failed", "poor", "unsure", "none", "cleaned")  # worst first
 _ENTITIES = {"participant_id": "sub", "session_id": "ses", "task": "task", "run": "run"}
-_WORDS = (*_ENTITIES, "removed", "refits", "warnings", "file", "ica", "report")
-_NUMBERS = tuple("duration rank components stability events benefit harm converged".split())
 COLUMNS = (
     *("recording", *_ENTITIES, "status", "message", "duration", "rank", "components", "removed"),
     *("stability", "refits", "events", "benefit", "harm", "converged", "warnings"),
     *("file", "ica", "report"),
 )
-KIND_COLUMNS = ("kind", "found", "removed", "not_removed", "events", "benefit", "harm")
+_OF_KIND = ("kind", "found", "removed", "not_removed", "events", "benefit", "harm")
+KIND_COLUMNS = ("recording", *_ENTITIES, *_OF_KIND)
 
 
 def row_of(work: UnitState, recording: Recording) -> Row:
     """Return the row of a recording from the sidecars of its stages."""
-    sidecars = {one: work.sidecar(one, recording if one in STAGES[2:] else None) for one in STAGES}
+    sidecars = {one: work.sidecar(one, recording) for one in STAGES}
     fit, find, _, last = (one.get("Results", {}) for one in sidecars.values())
     if sidecars["evaluate"].get("Upstream") != sidecars["apply"].get("Key"):
         last = {}  # of an earlier state
     told = [warning for one in sidecars.values() for warning in one.get("Warnings", [])]
     removed = last.get("components", find.get("components", []))
     by_kind = [_kind_row(kind, find, last, recording) for kind in kinds()] if find else []
-    report, cleaned = work.report(recording), work.path("apply", ".fif", recording)
+    there = {"apply": sidecars["apply"], "find": find, "report": last}
+    paths = {
+        what: work.path(what, recording).relative_to(work.out).as_posix() if content else None
+        for what, content in there.items()
+    }
     return empty_row(recording) | {
-        "unit": work.unit.name.label,
         "status": last.get("status") or find.get("status") or "none",
         "message": last.get("verdict") or find.get("verdict") or "fitted",
         "duration": last.get("seconds", fit.get("seconds")),
@@ -49,12 +54,14 @@ def row_of(work: UnitState, recording: Recording) -> Row:
         "removed": _names(removed),
         **_trusted(find.get("stability"), removed),
         "events": sum(one["events"] or 0 for one in by_kind) if by_kind else None,
-        **overall(by_kind),
+        # The lowest benefit and the highest harm of the kinds that were removed
+        "benefit": min((x for one in by_kind if (x := one["benefit"]) is not None), default=None),
+        "harm": max((x for one in by_kind if (x := one["harm"]) is not None), default=None),
         "converged": fit.get("converged"),
         "warnings": " | ".join(dict.fromkeys(told)) or None,
-        "file": cleaned.relative_to(work.out).as_posix() if sidecars["apply"] else None,
-        "ica": work.path("find", ".fif").relative_to(work.out).as_posix() if find else None,
-        "report": report.relative_to(work.out).as_posix() if last else None,
+        "file": paths["apply"],
+        "ica": paths["find"],
+        "report": paths["report"],
         "kinds": by_kind,
     }
 
@@ -64,7 +71,7 @@ def _kind_row(kind: str, find: Row, last: Row, recording: Recording) -> Row:
     answers = {row["answer"] for row in find["artifacts"]["rows"] if row["kind"] == kind}
     found = next((one for one in ("yes", "unsure") if one in answers), "no")
     asked = last.get("kinds", {}).get(kind) or find["kinds"].get(kind)
-    row = dict.fromkeys(KIND_COLUMNS) | {"kind": kind, "found": found}
+    row = dict.fromkeys(_OF_KIND) | {"kind": kind, "found": found}
     if asked is None:
         return row
     samples = last["samples"][kind] if last else find["samples"][kind][recording.name.label]
@@ -93,17 +100,10 @@ def _trusted(stability: dict[str, Any] | None, removed: list[int]) -> Row:
     }
 
 
-def overall(by_kind: Sequence[Row]) -> Row:
-    """Return the lowest benefit and the highest harm of the kinds that were removed."""
-    benefits = [one["benefit"] for one in by_kind if one["benefit"] is not None]
-    harms = [one["harm"] for one in by_kind if one["harm"] is not None]
-    return {"benefit": min(benefits, default=None), "harm": max(harms, default=None)}
-
-
 def empty_row(recording: Recording) -> Row:
     """Return the row of a recording without results, with what its name says."""
     name = recording.name.label
-    row = dict.fromkeys(COLUMNS) | {"recording": name, "kinds": [], "unit": name}
+    row = dict.fromkeys(COLUMNS) | {"recording": name, "kinds": []}
     for column, key in _ENTITIES.items():
         if value := re.search(rf"(?:^|_){key}-([^_]+)", name):
             row[column] = f"{key}-{value[1]}" if column.endswith("_id") else value[1]
@@ -134,58 +134,79 @@ def badness(row: Row) -> tuple[Any, ...]:
     return status, row["converged"] is not False, round(gain, 3), trust, row["recording"]
 
 
-def keep_row(out: Path, recording: Recording, row: Row) -> None:
+def kind_rows(rows: Sequence[Row]) -> list[Row]:
+    """Return one row per recording and kind, with what is known of the recording."""
+    return [row | one for row in rows for one in row["kinds"]]
+
+
+def rows_text(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """Return rows as tab-separated text; columns without any value are left out."""
+    columns = [name for name in columns if not rows or any(row[name] is not None for row in rows)]
+    return tsv_text(columns, [[_cell(row[name]) for name in columns] for row in rows])
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "n/a"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split()) or "n/a"
+
+
+# Rows of earlier runs
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The row of a recording in its last run, and what it was made from."""
+
+    row: Row
+    recording: Recording
+    unit: Unit
+
+    @property
+    def label(self) -> str:
+        """The name of the recording."""
+        return self.recording.name.label
+
+
+def keep_row(out: Path, recording: Recording, unit: Unit, row: Row) -> None:
     """Save a row, for the summaries of later runs on other recordings of the study."""
-    path = _rows_folder(out) / f"{recording.name.label}.json"
-    content = {"input": str(recording.path), "row": row}
-    if files.read_json(path) != content:
-        with files.staged(out, path.parent) as scratch:
-            files.write_json(scratch / path.name, content)
+    path = out / WORK / "rows" / f"{recording.name.label}.json"
+    content = {
+        "input": str(recording.path),
+        "bids_root": recording.bids_root and str(recording.bids_root),
+        "names": [[str(part) for part in astuple(one.name)] for one in (recording, unit)],
+        "row": row,
+    }
+    if unsealed(read_json(path)) != content:
+        write_text(out, path, json_text(sealed(content)))
 
 
-def _rows_folder(out: Path) -> Path:
-    return out / files.WORK / "rows"
-
-
-def kept_rows(out: Path) -> dict[str, tuple[Path, Row]]:
-    """Return the input and the row of every recording of any run, by label."""
-    rows = {}
-    for path in sorted(_rows_folder(out).glob("*.json")):
-        content = files.read_json(path)
-        row = content.get("row")
-        if _is_row(row) and row["recording"] == path.stem:
-            rows[path.stem] = Path(str(content.get("input"))), row
-    return rows
+def kept_rows(out: Path) -> dict[str, Kept]:
+    """Return the rows of the recordings of any run, by label."""
+    found, members = {}, {}
+    for path in sorted((out / WORK / "rows").glob("*.json")):
+        content = unsealed(read_json(path))
+        row, names = content.get("row", {}), content.get("names", [])
+        names = [Name(Path(folder), head, tail) for folder, head, tail in names]
+        if set(row) != {*COLUMNS, "kinds"} or row["recording"] != path.stem:
+            continue  # of another version
+        places = [name.folder / name.label for name in names]
+        if any(place.is_absolute() or ".." in place.parts for place in places):
+            continue  # outside the output folder
+        root = content["bids_root"] and Path(content["bids_root"])
+        recording = Recording(Path(content["input"]), names[0], root)
+        found[path.stem] = row, recording, names[1]
+        members.setdefault(names[1], []).append(recording)
+    return {
+        label: Kept(row, recording, Unit(name, tuple(members[name])))
+        for label, (row, recording, name) in found.items()
+    }
 
 
 def other_rows(out: Path, recordings: list[Recording]) -> list[Row]:
     """Return the rows of other runs, for recordings that still exist."""
     own = {recording.name.label for recording in recordings}
     kept = kept_rows(out).items()
-    return [row for label, (path, row) in kept if label not in own and path.exists()]
-
-
-def _is_row(row: Any) -> bool:
-    """Return whether this is a valid row: the file may have been changed."""
-    return (
-        isinstance(row, dict)
-        and set(row) == {*COLUMNS, "kinds", "unit"}
-        and row["status"] in STATUSES
-        and all(isinstance(row[name], str) for name in ("recording", "message", "unit"))
-        and all(isinstance(row[name], str | None) for name in _WORDS)
-        and all(isinstance(row[name], int | float | None) for name in _NUMBERS)
-        and isinstance(row["kinds"], list)
-        and all(_is_kind_row(one) for one in row["kinds"])
-    )
-
-
-def _is_kind_row(row: Any) -> bool:
-    numbers = KIND_COLUMNS[-3:]
-    return (
-        isinstance(row, dict)
-        and set(row) == set(KIND_COLUMNS)
-        and row["kind"] in kinds()
-        and row["found"] in ("yes", "unsure", "no")
-        and all(isinstance(row[name], str | None) for name in ("removed", "not_removed"))
-        and all(isinstance(row[name], int | float | None) for name in numbers)
-    )
+    return [one.row for label, one in kept if label not in own and one.recording.path.exists()]
