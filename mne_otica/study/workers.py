@@ -66,13 +66,13 @@ def run_units(
         raise ImportError(
             f"n_jobs={n_jobs} needs the package joblib; install mne-otica[parallel], or use 1."
         ) from error
-    task = delayed(partial(_in_worker, out=out, options=options, level=logger.level))
+    tasks = [delayed(_in_worker)(unit, out, options, logger.level) for unit in units]
     # One thread each, as more would compete for the cores.
     n_workers = min(effective_n_jobs(n_jobs), len(units))
     local = partial(parallel_config, "loky", n_jobs=n_workers, inner_max_num_threads=1)
     with local() if dask is None else _on_cluster(dask):
         try:
-            yield from Parallel(return_as="generator_unordered")(task(unit) for unit in units)
+            yield from Parallel(return_as="generator_unordered")(tasks)
         except BrokenExecutor as error:
             raise RuntimeError(
                 "A worker was killed, perhaps because memory ran out. Run again with fewer jobs; "
