@@ -52,10 +52,14 @@ def write_summary(out: Path, rows: Sequence[Row]) -> Path:
     return path
 
 
+def page_file(name: str) -> str:
+    """Return a file of the pages."""
+    return _PAGES.joinpath(name).read_text(encoding="utf-8")
+
+
 def style(name: str) -> str:
     """Return a style sheet, preceded by the colours of all pages."""
-    sheets = (_PAGES.joinpath(file).read_text(encoding="utf-8") for file in ("colours.css", name))
-    return "".join(sheets)
+    return page_file("colours.css") + page_file(name)
 
 
 def page(rows: Sequence[Row], title: str = "Artifacts removed") -> str:
