@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from importlib.resources import files as package_files
 from pathlib import Path
 from statistics import median
+from string import Template
 from urllib.parse import quote
 
 from mne_otica.artifacts import kinds
@@ -62,35 +63,25 @@ def style(name: str) -> str:
     return page_file("colours.css") + page_file(name)
 
 
-def page(rows: Sequence[Row], title: str = "Artifacts removed") -> str:
+def page(rows: Sequence[Row], maps: str = "") -> str:
     """Return the page, with the rows in the order given."""
     counts = Counter(row["status"] for row in rows)
-    chips = "".join(
-        f'<li class="{status}"><b>{counts[status]}</b>{_MARKS[status]} {status}</li>'
-        for status in STATUSES
-        if counts[status]
-    )
     done = [row for row in rows if row["status"] != "failed"]
-    heads = ("Recording", "Status", *(PLURALS[kind].capitalize() for kind in kinds()))
-    head = "".join(f'<th scope="col">{name}</th>' for name in (*heads, "Fit"))
-    body = "\n".join(_line(row) for row in done)
-    table = f"""<table><thead><tr>{head}</tr>{_medians(done)}</thead><tbody>
-{body}
-</tbody></table>"""
-    return f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{html.escape(title)}</title><style>{style("summary.css")}</style></head><body>
-<h1>{html.escape(title)}</h1>
-<ul class="counts">{chips}</ul>
-{_problems(rows)}
-<p>{len(done)} recording(s), worst first: by status, then fits that did not converge, then the
-lowest difference of benefit and harm. Upper bar: <b class="benefit">benefit</b>, the share of the
-artifact that was removed; lower bar: <b class="harm">harm</b>, that of the signal away from it.
-Names link to reports. To remove other components, use <code>mne_otica review</code> or edit
-<code>*_components.tsv</code>, and run again.</p>
-{table if done else ""}</body></html>
-"""
+    heads = ["Recording", "Status", *(PLURALS[kind].capitalize() for kind in kinds()), "Fit"]
+    return Template(page_file("summary.html")).substitute(
+        style=style("summary.css"),
+        counts="".join(
+            f'<li class="{status}"><b>{counts[status]}</b>{_MARKS[status]} {status}</li>'
+            for status in STATUSES
+            if counts[status]
+        ),
+        problems=_problems(rows),
+        n=len(done),
+        maps=maps,
+        heads="".join(f'<th scope="col">{name}</th>' for name in heads if done),
+        medians=_medians(done),
+        lines="\n".join(map(_line, done)),
+    )
 
 
 def _problems(rows: Sequence[Row]) -> str:
@@ -106,23 +97,16 @@ def _problems(rows: Sequence[Row]) -> str:
 
 
 def _medians(rows: Sequence[Row]) -> str:
-    """Return the line of medians of benefit and harm of each kind."""
+    """Return the line of medians of benefit and harm of each kind, if there are any."""
     cells = []
     for kind in kinds():
-        removed = [
-            one
-            for row in rows
-            for one in row["kinds"]
-            if one["kind"] == kind and one["benefit"] is not None
-        ]
-        if len(removed) < 2:
-            cells.append("<td></td>")
-            continue
-        harms = [one["harm"] for one in removed if one["harm"] is not None]
-        both = median(one["benefit"] for one in removed), median(harms) if harms else None
-        cells.append(f"<td>{_bars(*both)} in {len(removed)}</td>")
-    told = any(len(cell) > len("<td></td>") for cell in cells)
-    return f'<tr class="medians"><td>Median</td><td></td>{"".join(cells)}<td></td></tr>' * told
+        of_kind = [one for row in rows for one in row["kinds"] if one["kind"] == kind]
+        benefits = [one["benefit"] for one in of_kind if one["benefit"] is not None]
+        harms = [one["harm"] for one in of_kind if one["harm"] is not None]
+        bars = len(benefits) > 1 and _bars(median(benefits), median(harms) if harms else None)
+        cells.append(f"<td>{bars} in {len(benefits)}</td>" if bars else "<td></td>")
+    line = f'<tr class="medians"><td>Median</td><td></td>{"".join(cells)}<td></td></tr>'
+    return line if "svg" in line else ""
 
 
 def _line(row: Row) -> str:
