@@ -18,13 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mne_otica.artifacts import kinds
-from mne_otica.study.components_table import (
-    decision,
-    edited_text,
-    glance,
-    table_source,
-    tsv_text,
-)
+from mne_otica.study.components_table import decision, edited_text, glance, table_source, tsv_text
 from mne_otica.study.results import read_study
 from mne_otica.study.review_data import Opened, topographies
 from mne_otica.study.scratch_and_locks import locked, write_text

@@ -42,9 +42,7 @@ def warn(message: str, category: type[Warning] = RuntimeWarning) -> None:
 def as_generator(random_state: RandomState) -> np.random.Generator:
     """Return a Generator; None draws a random seed."""
     _validate_type(
-        random_state,
-        ("int-like", np.random.RandomState, np.random.Generator, None),
-        "random_state",
+        random_state, ("int-like", np.random.RandomState, np.random.Generator, None), "random_state"
     )
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(2**31)
