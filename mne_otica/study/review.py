@@ -28,7 +28,6 @@ from mne_otica.study.summary_table import Kept, Row, badness, kept_rows
 
 _MARKS = "review.tsv"
 _MARK_COLUMNS = ("recording", "later", "note", "who", "when")
-_MOST_OPEN = 2  # recordings that are kept in memory
 _LONGEST_NOTE = 2000
 # One at a time, as MNE's log level is global. Decisions do not wait for it.
 _COMPUTING = threading.Lock()
@@ -60,7 +59,7 @@ class Review:
         self.out, self.who = out.absolute(), _one_line(who, "name")
         read_study(self.out)  # raises if there is none
         self.items = sorted(kept_rows(self.out).values(), key=lambda item: badness(item.row))
-        self._opened: dict[tuple[int, str], Opened] = {}
+        self._opened: tuple[tuple[int, str], Opened] | None = None
         self._writing = threading.Lock()
 
     # What is shown
@@ -100,8 +99,7 @@ class Review:
 
     def recording(self, index: int) -> dict[str, Any]:
         """Return the components of a recording with topographies, or why there are none."""
-        item = self._item(index)
-        work = self._work(item)
+        item, work = self._at(index)
         shown = {
             "label": item.label,
             "has_signals": item.recording.path.exists(),
@@ -146,17 +144,17 @@ class Review:
         self, index: int, component: int, channel: int | None = None, start: float | None = None
     ) -> dict[str, Any]:
         """Return the effect of the current decisions on a recording."""
-        item = self._item(index)
+        work = self._at(index)[1]
         with self._open(index) as opened:
             _check_number(component, opened.ica.n_components_, "component")
             if channel is not None:
                 _check_number(channel, len(opened.filtered.ch_names), "channel")
-            return opened.effect(self._work(item).excluded(), channel, start, component)
+            return opened.effect(work.excluded(), channel, start, component)
 
     def report(self, index: int) -> bytes:
         """Return the report of a recording."""
-        item = self._item(index)
-        path = self._work(item).path("report", item.recording)
+        item, work = self._at(index)
+        path = work.path("report", item.recording)
         try:
             # A symbolic link may lead to any file of the user.
             if path.resolve(strict=True) == self.out.resolve() / path.relative_to(self.out):
@@ -167,19 +165,17 @@ class Review:
 
     @contextmanager
     def _open(self, index: int) -> Iterator[Opened]:
-        """Read and filter a recording, unless it is in the cache."""
-        item = self._item(index)
-        work = self._work(item)
+        """Read and filter a recording, unless it is the last one that was."""
+        item, work = self._at(index)
         key = index, str(work.sidecar("find").get("Key"))
         with _COMPUTING:
-            try:
-                opened = self._opened.pop(key, None) or Opened(work, item.recording)
-            except (OSError, ValueError, KeyError) as error:
-                raise Refusal(HTTPStatus.NOT_FOUND, f"It cannot be shown: {error}") from error
-            self._opened[key] = opened
-            for other in list(self._opened)[:-_MOST_OPEN]:
-                del self._opened[other]
-            yield opened
+            if self._opened is None or self._opened[0] != key:
+                self._opened = None  # frees its memory first
+                try:
+                    self._opened = key, Opened(work, item.recording)
+                except (OSError, ValueError, KeyError) as error:
+                    raise Refusal(HTTPStatus.NOT_FOUND, f"It cannot be shown: {error}") from error
+            yield self._opened[1]
 
     # What people decide
 
@@ -197,8 +193,7 @@ class Review:
         ``version`` is that of the table that the person saw. A status, note or kind of None is
         not changed.
         """
-        item = self._item(index)
-        work = self._work(item)
+        item, work = self._at(index)
         note = None if note is None else _one_line(note, "note")
         with self._writing, locked(self.out, "review"):
             try:
@@ -207,9 +202,8 @@ class Review:
             except (OSError, ValueError, KeyError) as error:
                 raise Refusal(HTTPStatus.CONFLICT, str(error), components=[]) from error
             if version != digest(text):
-                raise Refusal(
-                    HTTPStatus.CONFLICT, "Someone else has changed this table.", **present
-                )
+                told = "Someone else has changed this table."
+                raise Refusal(HTTPStatus.CONFLICT, told, **present)
             _check_number(component, len(present["components"]), "component")
             row = present["components"][component]
             changes = decision(row, self.who, _now(), status, note, kind)
@@ -218,23 +212,16 @@ class Review:
 
     def mark(self, index: int, version: str, later: bool, note: str) -> dict[str, Any]:
         """Mark a recording for later, or write a note on it; return its summary."""
-        item = self._item(index)
+        item = self._at(index)[0]
         with self._writing, locked(self.out, "review"):
             marks = self._marks()
             present = marks.get(item.label, dict.fromkeys(_MARK_COLUMNS, ""))
             if version != digest(present):
-                raise Refusal(
-                    HTTPStatus.CONFLICT,
-                    "Someone else has marked this recording.",
-                    recording=self._summary(item, item.row, marks),
-                )
-            marks[item.label] = {
-                "recording": item.label,
-                "later": "yes" if later else "no",
-                "note": _one_line(note, "note"),
-                "who": self.who,
-                "when": _now(),
-            }
+                told = "Someone else has marked this recording."
+                summary = self._summary(item, item.row, marks)
+                raise Refusal(HTTPStatus.CONFLICT, told, recording=summary)
+            values = item.label, "yes" if later else "no", _one_line(note, "note"), self.who, _now()
+            marks[item.label] = dict(zip(_MARK_COLUMNS, values, strict=True))
             rows = [list(marks[label].values()) for label in sorted(marks)]
             write_text(self.out, self.out / _MARKS, tsv_text(_MARK_COLUMNS, rows))
             return self._summary(item, item.row, marks)
@@ -255,9 +242,9 @@ class Review:
 
     # What is where
 
-    def _item(self, index: int) -> Kept:
+    def _at(self, index: int) -> tuple[Kept, UnitStages]:
         _check_number(index, len(self.items), "recording")
-        return self.items[index]
+        return self.items[index], self._work(self.items[index])
 
     def _work(self, item: Kept) -> UnitStages:
         return UnitStages(item.unit, self.out, Options({}, ()))
@@ -270,10 +257,8 @@ def _now() -> str:
 def _one_line(text: str, what: str) -> str:
     """Return text on one line for a cell of a table; raise if it is too long."""
     if len(text) > _LONGEST_NOTE:
-        raise Refusal(
-            HTTPStatus.BAD_REQUEST,
-            f"A {what} has at most {_LONGEST_NOTE} characters, not {len(text)}; shorten it.",
-        )
+        told = f"A {what} has at most {_LONGEST_NOTE} characters, not {len(text)}; shorten it."
+        raise Refusal(HTTPStatus.BAD_REQUEST, told)
     return " ".join("".join(one if one.isprintable() else " " for one in text).split())
 
 
