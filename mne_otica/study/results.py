@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,14 +105,12 @@ class Study:
         return mne.preprocessing.read_ica(self._file(recording, "ica"), verbose="error")
 
     def _file(self, recording: str, column: str) -> Path:
-        rows = {row["recording"]: row for row in self.rows}
-        if recording not in rows:
-            raise ValueError(
-                f"There is no recording {recording!r} in this study; see study.cleaned."
-            )
-        if not rows[recording][column]:
-            raise ValueError(f"{recording} was not cleaned: {rows[recording]['message']}")
-        return self.out / rows[recording][column]
+        row = next((row for row in self.rows if row["recording"] == recording), None)
+        if row is None:
+            raise ValueError(f"No recording {recording!r} in this study; see study.cleaned.")
+        if not row[column]:
+            raise ValueError(f"{recording} was not cleaned: {row['message']}")
+        return self.out / row[column]
 
     def epochs(
         self,
@@ -160,15 +159,12 @@ class Study:
         self, event_id: str | Sequence[str] | Mapping[str, int], options: dict[str, Any]
     ) -> Iterator[tuple[str, list[BaseEpochs]]]:
         """Yield each participant with the epochs of the recordings that have events."""
-        people: dict[str, list[str]] = {}
-        known = {row["recording"]: row for row in self.rows}
-        for name in self.cleaned:
-            people.setdefault(known[name]["participant_id"] or name, []).append(name)
-        for participant, recordings in people.items():
+        people = {row["recording"]: row["participant_id"] or row["recording"] for row in self.rows}
+        for participant, names in groupby(sorted(self.cleaned, key=people.get), people.get):
             found = []
-            for recording in recordings:
+            for name in names:
                 try:
-                    found.append(self.epochs(recording, event_id, **options))
+                    found.append(self.epochs(name, event_id, **options))
                 except _NoEventsError as error:
                     warn(f"{error} It is left out.")
             if found:
