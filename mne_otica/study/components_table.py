@@ -58,7 +58,6 @@ def glance(row: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _number(text: str | None) -> float | None:
-    """Return the number in a cell, if there is one."""
     try:
         number = float(text or "nan")
     except ValueError:

@@ -85,7 +85,6 @@ def shortened(name: str) -> str:
 
 
 def _stem(path: Path) -> str:
-    """Return the name without the suffix of its format."""
     stem = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
     for ending in ("_raw", "-raw", "_eeg", "_meg"):
         stem = stem.removesuffix(ending)

@@ -272,7 +272,6 @@ class Study:
         return found
 
     def _facts(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Return what was measured in a recording."""
         report = self.out / row["report"]
         path = report.with_name(report.name.replace("_report.html", "_artifacts.json"))
         return read_json(path)["Results"]

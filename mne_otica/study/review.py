@@ -227,7 +227,6 @@ class Review:
             return self._summary(item, item.row, marks)
 
     def _marks(self) -> dict[str, dict[str, str]]:
-        """Return the marks on recordings, by label."""
         try:
             content = (self.out / _MARKS).read_bytes()
         except FileNotFoundError:

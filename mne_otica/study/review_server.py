@@ -140,7 +140,6 @@ class _Handler(BaseHTTPRequestHandler):
         super().handle_one_request()
 
     def _allow(self, seconds: float) -> None:
-        """Set the time until the connection is closed."""
         self.server.deadlines[self.connection] = time.monotonic() + seconds
 
     def do_GET(self) -> None:
@@ -179,7 +178,6 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, told, {})
 
     def _check_sender(self) -> None:
-        """Reject requests sent by other web pages."""
         hosts = self.headers.get_all("Host", [])
         if len(hosts) != 1 or hosts[0] not in self.server.hosts:
             raise Refusal(HTTPStatus.FORBIDDEN, "This server is for this machine only.")

@@ -54,7 +54,8 @@ class UnitStages(UnitState):
     def __init__(self, unit: Unit, out: Path, options: Options) -> None:
         super().__init__(unit, out, options)
         # Results passed on to later stages, by recording
-        self._raws: dict[Recording, tuple[BaseRaw, list[str]]] = {}
+        self._raws: dict[Recording, BaseRaw] = {}
+        self._told: list[str] = []  # the warnings of their readers
         self._bads: dict[Recording, list[str]] = {}
         self._filtered: dict[Recording, LowRateRaw] = {}
         self._suspects: dict[str, str] | None = None
@@ -85,7 +86,7 @@ class UnitStages(UnitState):
                 "Upstream": self.upstream(stage, recording),
                 "Key": key,
                 "Warnings": list(dict.fromkeys(str(warning.message) for warning in caught)),
-                "ReaderWarnings": self._reader_warnings(recording),
+                "ReaderWarnings": self._told,
                 "Results": _rounded(plain(results)),
             }
             _write_sidecar(scratch / path.name, content)
@@ -102,15 +103,16 @@ class UnitStages(UnitState):
         """Return a recording in which channels that are bad in any run are marked bad."""
         if not self._raws:
             for one in self.unit.recordings:
-                self._raws[one] = read(one)
-                self._bads[one] = list(self._raws[one][0].info["bads"])
+                self._raws[one], told = read(one)
+                self._told += told
+                self._bads[one] = list(self._raws[one].info["bads"])
             union = {name for bads in self._bads.values() for name in bads}
-            for raw, _ in self._raws.values():
+            for raw in self._raws.values():
                 raw.info["bads"] = [name for name in raw.ch_names if name in union]
             if self._suspects is None:
                 fitted = self.sidecar("fit")["Results"]
                 self._leave_out(fitted["suspects"], fitted["left_out"])
-        return self._raws[recording][0]
+        return self._raws[recording]
 
     def _find_suspects(self) -> dict[str, Any]:
         """Find the channels that look broken in any recording, and leave them out of all."""
@@ -126,16 +128,12 @@ class UnitStages(UnitState):
 
     def _leave_out(self, suspects: dict[str, str], names: list[str]) -> None:
         self._suspects = suspects
-        for recording, (raw, _) in self._raws.items():
+        for recording, raw in self._raws.items():
             more = [name for name in dict.fromkeys(names) if name not in raw.info["bads"]]
             raw.info["bads"] = raw.info["bads"] + more
             self._bads[recording] = self._bads[recording] + more
         for filtered in self._filtered.values():
             filtered.drop_channels([name for name in names if name in filtered.ch_names])
-
-    def _reader_warnings(self, recording: Recording | None) -> list[str]:
-        chosen = self.unit.recordings if recording is None else [recording]
-        return [told for one in chosen if one in self._raws for told in self._raws[one][1]]
 
     def _copy_to_fit(self, recording: Recording) -> LowRateRaw:
         if recording not in self._filtered:
@@ -145,7 +143,6 @@ class UnitStages(UnitState):
         return self._filtered[recording]
 
     def _together(self, get: Callable[[Recording], BaseRaw]) -> BaseRaw:
-        """Return all recordings of the unit, concatenated."""
         each = [get(recording) for recording in self.unit.recordings]
         if len(each) == 1:
             return each[0]
@@ -207,7 +204,10 @@ class UnitStages(UnitState):
         )
         removed = {kind: one.components for kind, one in found.decisions.items()}
         ica.save(scratch / self.path("find").name)
-        trusted = self._stability(ica) if settings["stability"] else None
+        trusted = None
+        if settings["stability"]:
+            data, seed = self._together(self._copy_to_fit), settings["random_state"]
+            trusted = find_stability(ica, data, random_state=seed, n_jobs=1).to_dict()
         text = table_text(found.artifacts, removed, trusted)
         edited = self._keep_edits(text, ica.n_components_)
         table = scratch / self.table.name
@@ -224,11 +224,6 @@ class UnitStages(UnitState):
             },
             "stability": trusted,
         }
-
-    def _stability(self, ica: ICA) -> dict[str, Any]:
-        data, seed = self._together(self._copy_to_fit), self.parameters("fit")["random_state"]
-        trusted = find_stability(ica, data, random_state=seed, n_jobs=1).to_dict()
-        return {name: trusted[name] for name in ("index", "n_returns", "n_fits", "summary")}
 
     def _by_recording(self, samples: NDArray[np.int64]) -> dict[str, list[int]]:
         """Split samples of the concatenated recordings into events of each recording."""
@@ -362,7 +357,6 @@ class UnitStages(UnitState):
 
 
 def _write_sidecar(result: Path, content: dict[str, Any]) -> None:
-    """Write the sidecar of a result in a staged folder."""
     result.with_suffix(".json").write_bytes(json_text(sealed(content)).encode())
 
 

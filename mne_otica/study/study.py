@@ -18,7 +18,7 @@ from mne_otica.study.file_names import result_path
 from mne_otica.study.inputs import Recording, Unit, find_bids, find_files, group
 from mne_otica.study.results import Study, counted
 from mne_otica.study.scratch_and_locks import discard_leftovers, explained, write_text
-from mne_otica.study.sidecars import STAGES, Options, UnitState, json_text, read_json
+from mne_otica.study.sidecars import PARAMETERS, STAGES, Options, UnitState, json_text, read_json
 from mne_otica.study.summary_page import write_summary
 from mne_otica.study.summary_table import Row, badness, kept_rows, other_rows, sentence_of
 from mne_otica.study.workers import process, run_units
@@ -136,41 +136,26 @@ def clean_study(
     The components that ``apply`` removes are those with the status ``bad`` in
     ``components.tsv``. Edit it and run ``apply`` and ``evaluate`` again, or all stages.
     """
+    given = locals().copy()
     _check_option("on_error", on_error, ("continue", "abort"))
     for stage in stages:
         _check_option("stages", stage, STAGES)
-    flags = dict(
-        reject_by_annotation=reject_by_annotation,
-        find_bad_channels=find_bad_channels,
-        stability=stability,
-    )
-    others = dict(concatenate_runs=concatenate_runs, overwrite=overwrite, dry_run=dry_run)
-    for name, value in (flags | others).items():
-        _validate_flag(value, name)
+    flags = ("reject_by_annotation", "find_bad_channels", "stability")
+    for name in (*flags, "concatenate_runs", "overwrite", "dry_run"):
+        _validate_flag(given[name], name)
     _validate_type(n_jobs, "int-like", "n_jobs")
     # Raise early for parameters with which every recording would fail.
     kinds = check_options(artifacts, removal, max_components)
     ICA(n_components)
     check_band(l_freq, h_freq)
-    conditions = None if events is None else _listed(events)
-    for name in conditions or []:
+    for name in _listed(events) or []:
         _validate_type(name, str, "events", "a trial type or a list of trial types")
     _validate_type(random_state, ("int-like", None), "random_state", "an int or None")
-    if random_state is not None:
-        _validate_number(random_state, "random_state", at_least=0)
-    parameters = flags | dict(
-        artifacts=list(kinds),
-        removal=removal,
-        events=conditions,
-        n_components=n_components,
-        l_freq=l_freq,
-        h_freq=h_freq,
-        random_state=random_state,
-        max_components=max_components,
-    )
+    _validate_number(random_state or 0, "random_state", at_least=0)
+    parameters = {name: given[name] for names in PARAMETERS.values() for name in names}
+    parameters |= {"artifacts": list(kinds), "events": _listed(events)}
     options = Options(parameters, tuple(one for one in STAGES if one in stages), overwrite)
-    entities = dict(subject=subject, session=session, task=task, run=run)
-    entities = {name: _listed(values) for name, values in entities.items()}
+    entities = {name: _listed(given[name]) for name in ("subject", "session", "task", "run")}
     recordings, out = _recordings(inputs, out, bids_root, datatype, entities)
     units = group(recordings, concatenate_runs)
     works = [UnitState(unit, out, options) for unit in units]
@@ -179,7 +164,9 @@ def clean_study(
         for unit, pending in zip(units, todo, strict=True):
             logger.info(f"{unit.name.label}: {pending or 'nothing'}")
         return Study([], out)
-    _spare_inputs(recordings, out)
+    for path in {out / result_path("apply", x.name, x.name) for x in recordings}:
+        if path in {recording.path for recording in recordings}:
+            raise ValueError(f"{path} is an input and would be written to; choose another folder.")
     _prepare(out, bids_root)
     rows = []
     for work, pending in zip(works, todo, strict=True):
@@ -215,42 +202,31 @@ def _recordings(
     out: str | Path | None,
     bids_root: str | Path | None,
     datatype: str | None,
-    entities: dict[str, Sequence[str] | None],
+    entities: dict[str, list[str] | None],
 ) -> tuple[list[Recording], Path]:
-    """Return the recordings and the output folder."""
     if (inputs is None) == (bids_root is None):
         raise ValueError("Give either a list of files or bids_root, one of the two.")
+    wanted = {name: values for name, values in entities.items() if values}
     if bids_root is not None:
         if find_spec("mne_bids") is None:
             raise ImportError("BIDS studies need the package mne-bids; install mne-otica[bids].")
         recordings = find_bids(bids_root, datatype=datatype, **entities)
-        out = Path(bids_root, "derivatives", "mne-otica") if out is None else Path(out)
+        out = Path(bids_root, "derivatives", "mne-otica") if out is None else out
+    elif wanted:
+        raise ValueError(f"{', '.join(wanted)} can be chosen in BIDS studies only.")
+    elif out is None:
+        raise ValueError("There is no output folder; pass out, on the command line --out FOLDER.")
     else:
-        wanted = [name for name, values in entities.items() if values]
-        if wanted:
-            raise ValueError(f"{', '.join(wanted)} can be chosen in BIDS studies only.")
-        if out is None:
-            raise ValueError(
-                "There is no output folder; pass out, on the command line --out FOLDER."
-            )
-        out = Path(out)
-        known = {one.recording.path: label for label, one in kept_rows(out.absolute()).items()}
-        recordings = find_files(inputs, known)
+        known = kept_rows(Path(out).absolute())
+        recordings = find_files(inputs, {one.recording.path: name for name, one in known.items()})
     if not recordings:
-        chosen = ", ".join(f"{name} {values}" for name, values in entities.items() if values)
+        where = f" in {bids_root}" if bids_root else ""
+        chosen = ", ".join(f"{name} {values}" for name, values in wanted.items())
+        chosen = chosen and f" for {chosen}"
         raise FileNotFoundError(
-            f"No recordings were found{f' in {bids_root}' if bids_root else ''}"
-            f"{f' for {chosen}' if chosen else ''}; check the folder and the choice."
+            f"No recordings were found{where}{chosen}; check the folder and the choice."
         )
-    return recordings, out.absolute()
-
-
-def _spare_inputs(recordings: list[Recording], out: Path) -> None:
-    """Raise if a result would overwrite a recording."""
-    inputs = {recording.path for recording in recordings}
-    for recording in recordings:
-        if (path := out / result_path("apply", recording.name, recording.name)) in inputs:
-            raise ValueError(f"{path} is an input and would be written to; choose another folder.")
+    return recordings, Path(out).absolute()
 
 
 def _prepare(out: Path, bids_root: str | Path | None) -> None:

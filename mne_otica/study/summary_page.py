@@ -110,7 +110,6 @@ def _medians(rows: Sequence[Row]) -> str:
 
 
 def _line(row: Row) -> str:
-    """Return the line of a recording, with a cell for each kind."""
     name = f"<span>{html.escape(row['recording'])}</span>"
     if row["report"]:
         name = f'<a href="{html.escape(quote(row["report"]))}">{name}</a>'
@@ -124,7 +123,6 @@ def _line(row: Row) -> str:
 
 
 def _cell(kind: str, one: Row | None) -> str:
-    """Return what was found and removed of a kind."""
     label = f'data-label="{PLURALS[kind]}"'
     asked = one is not None and one["removed"] is not None
     if asked and one["removed"] != "none":
@@ -137,7 +135,6 @@ def _cell(kind: str, one: Row | None) -> str:
 
 
 def _bars(benefit: float, harm: float | None) -> str:
-    """Return two bars with their figures."""
     told = f"{100 * benefit:.0f} %" + ("" if harm is None else f" / {100 * harm:.1f} %")
     widths = (min(100.0, max(0.0, 100 * share)) for share in (benefit, harm or 0.0))
     bars = (
@@ -151,7 +148,6 @@ def _bars(benefit: float, harm: float | None) -> str:
 
 
 def _fit(row: Row) -> str:
-    """Return the number of components, and what casts doubt on them."""
     told = [] if row["components"] is None else [f"{row['components']} of rank {row['rank']}"]
     if row["converged"] is False:
         told.append("not converged")
