@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mne_otica.artifacts import ArtifactScores, component_rows, kinds
+from mne_otica.artifacts import ArtifactScores, component_rows
 
 # Reasons written by this module
 _AUTOMATIC = re.compile(r"(Auto-detected|Kept,) [a-z ]+ \(mne-otica\)|n/a")
@@ -46,23 +45,6 @@ def table_text(
         ]
     values = [[*row.values(), *more] for row, more in zip(rows, trusted, strict=True)]
     return tsv_text([*rows[0], "stability", "refits"], values)
-
-
-def glance(row: Mapping[str, str]) -> dict[str, Any]:
-    """Return a short description of a component from its row, which may have been edited."""
-    chances = {kind: _number(row.get(kind)) for kind in kinds()}
-    kind = max(chances, key=lambda name: chances[name] or 0.0)
-    chance, label = chances[kind], row.get("ic_type", "")
-    told = label if chance is None or label in ("brain", "other") else f"{kind} {chance:.2f}"
-    return {"told": told, "chance": chance, "trust": _number(row.get("stability"))}
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        number = float(text or "nan")
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def reworded(text: str, rows: Table, automatic: Sequence[int]) -> str:

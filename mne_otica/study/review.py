@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mne_otica.artifacts import kinds
-from mne_otica.study.components_table import decision, edited_text, glance, table_source, tsv_text
+from mne_otica.study.components_table import decision, edited_text, table_source, tsv_text
 from mne_otica.study.results import read_study
 from mne_otica.study.review_data import Opened, topographies
 from mne_otica.study.scratch_and_locks import locked, write_text
@@ -128,11 +128,7 @@ class Review:
         # A component that is missing from the table is kept.
         kept = {"status": "good", "status_description": "n/a"}
         rows = [rows.get(one, kept | {"component": str(one)}) for one in range(n_components)]
-        return {
-            "version": digest(table_source(work.table)),
-            "components": rows,
-            "glances": [glance(row) for row in rows],
-        }
+        return {"version": digest(table_source(work.table)), "components": rows}
 
     def component(self, index: int, component: int) -> dict[str, Any]:
         """Return the time course and the spectrum of a component."""

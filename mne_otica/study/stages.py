@@ -92,10 +92,8 @@ class UnitStages(UnitState):
             _write_sidecar(scratch / path.name, content)
 
     def _versions(self) -> dict[str, str]:
-        bids = (
-            {} if self.unit.recordings[0].bids_root is None else {"mne_bids": version("mne_bids")}
-        )
-        return cleaning.versions() | bids
+        in_bids = self.unit.recordings[0].bids_root is not None
+        return cleaning.versions() | ({"mne_bids": version("mne_bids")} if in_bids else {})
 
     # The recordings
 
