@@ -14,6 +14,10 @@ from statistics import median
 from string import Template
 from urllib.parse import quote
 
+import mne
+import numpy as np
+from numpy.typing import NDArray
+
 from mne_otica.artifacts import kinds
 from mne_otica.evaluation.text import PLURALS
 from mne_otica.study.scratch_and_locks import staged
@@ -26,6 +30,8 @@ from mne_otica.study.summary_table import (
     kind_rows,
     rows_text,
 )
+from mne_otica.viz.html import topography
+from mne_otica.viz.topomap import small_maps
 
 _MARKS = {"failed": "✕", "poor": "!", "unsure": "?", "none": "–", "cleaned": "✓"}
 _PAGES = package_files("mne_otica.study").joinpath("review_page")
@@ -45,7 +51,7 @@ def write_summary(out: Path, rows: Sequence[Row]) -> Path:
     texts = {
         "summary.tsv": rows_text(rows, COLUMNS),
         "summary_kinds.tsv": rows_text(kind_rows(rows), KIND_COLUMNS),
-        path.name: page(rows),
+        path.name: page(rows, _topographies(out, rows)),
     }
     with staged(out, out) as scratch:
         for name, text in texts.items():
@@ -82,6 +88,27 @@ def page(rows: Sequence[Row], maps: str = "") -> str:
         medians=_medians(done),
         lines="\n".join(map(_line, done)),
     )
+
+
+def _topographies(out: Path, rows: Sequence[Row]) -> str:
+    """Return the mean topography of the first component removed, for each kind."""
+    images: dict[str, list[NDArray[np.float64]]] = {}
+    for row in rows:
+        removed = [one for one in row["kinds"] if one["removed"] not in (None, "none")]
+        if not removed or not (out / row["ica"]).exists():
+            continue
+        ica = mne.preprocessing.read_ica(out / row["ica"], verbose="error")
+        first = [int(one["removed"].split()[0].removeprefix("ICA")) for one in removed]
+        maps = small_maps(ica.get_components()[:, first], ica.info)
+        for one, image in zip(removed, () if maps.images is None else maps.images, strict=False):
+            known = images.setdefault(one["kind"], [])
+            known.append(-image if known and np.sum(image * known[0]) < 0 else image)
+    shown = "".join(
+        f"<li>{topography(np.mean(own, axis=0), kind)}{PLURALS[kind]}, mean of {len(own)}</li>"
+        for kind, own in images.items()
+        if len(own) > 1
+    )
+    return f'<ul class="counts maps">{shown}</ul>' if shown else ""
 
 
 def _problems(rows: Sequence[Row]) -> str:
