@@ -176,6 +176,16 @@ def test_a_study_gives_what_clean_raw_gives(finished, good):
         assert row["converged"] == "true"
 
 
+def test_what_earns_its_place_depends_on_the_removal(blinks, tmp_path):
+    options = dict(artifacts="all", removal="component")
+    cleaned = clean_raw(mne.io.read_raw_fif(blinks), **options)
+    study = clean_study([blinks], tmp_path, **options)
+    assert study.rows[0]["message"] == cleaned.verdict
+    assert study.ica("blinks").exclude == sorted(cleaned.ica.exclude)
+    fit = dict(stages=STAGES[2:], overwrite=True)
+    assert clean_study([blinks], tmp_path, **fit).rows[0]["message"] == cleaned.verdict
+
+
 def test_table_of_components_is_that_of_the_pipeline(finished):
     with open(finished[0] / "blinks_proc-ica_components.tsv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
