@@ -54,7 +54,7 @@ def reworded(text: str, rows: Table, automatic: Sequence[int]) -> str:
     kept.
     """
     changes = {
-        one: {"status_description": _by_hand(row["status"], row["status_description"])}
+        one: {"status_description": by_hand(row["status"], row["status_description"])}
         for one, row in rows.items()
         if (row["status"] == "bad") != (one in automatic)
         and _AUTOMATIC.match(row["status_description"])
@@ -62,7 +62,7 @@ def reworded(text: str, rows: Table, automatic: Sequence[int]) -> str:
     return edited_text(text, changes) if changes else text
 
 
-def _by_hand(status: str, why: str) -> str:
+def by_hand(status: str, why: str) -> str:
     """Return the reason of a status that a person changed; changing it back restores it."""
     changed = _BY_HAND.fullmatch(why)
     if changed:
@@ -94,26 +94,6 @@ def edited_text(text: str, changes: Mapping[int, Mapping[str, str]]) -> str:
         for name, value in changes.get(int(row[number]), {}).items():
             row[head.index(name)] = value
     return mark + tsv_text(head, rows, "\r\n" if "\r\n" in text else "\n")
-
-
-def decision(
-    row: Mapping[str, str],
-    who: str,
-    when: str,
-    status: str | None = None,
-    note: str | None = None,
-    kind: str | None = None,
-) -> dict[str, str]:
-    """Return the cells that change with a decision about a component, or a note."""
-    changes = {"status": row["status"], "who": who, "when": when, "note": row.get("note", "n/a")}
-    if status is not None and status != row["status"]:
-        why = _by_hand(status, row["status_description"])
-        changes |= {"status": status, "status_description": why}
-    if note is not None:
-        changes["note"] = note or "n/a"
-    if kind is not None:
-        changes["kind"] = kind or "n/a"
-    return changes
 
 
 def table_source(path: Path) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mne_otica.artifacts import kinds
-from mne_otica.study.components_table import decision, edited_text, table_source, tsv_text
+from mne_otica.study.components_table import by_hand, edited_text, table_source, tsv_text
 from mne_otica.study.results import read_study
 from mne_otica.study.review_data import Opened, topographies
 from mne_otica.study.scratch_and_locks import locked, write_text
@@ -202,7 +202,13 @@ class Review:
                 raise Refusal(HTTPStatus.CONFLICT, told, **present)
             _check_number(component, len(present["components"]), "component")
             row = present["components"][component]
-            changes = decision(row, self.who, _now(), status, note, kind)
+            changes = {"status": row["status"], "who": self.who, "when": _now()}
+            changes["note"] = row.get("note", "n/a") if note is None else note or "n/a"
+            if status is not None and status != row["status"]:
+                why = by_hand(status, row["status_description"])
+                changes |= {"status": status, "status_description": why}
+            if kind is not None:
+                changes["kind"] = kind or "n/a"
             write_text(self.out, work.table, edited_text(text, {component: changes}))
             return self._components(work) | {"changed": self._is_changed(item)}
 

@@ -85,14 +85,8 @@ def clean_study(
     events : str | sequence of str | None
         The conditions: trial types of ``events.tsv`` in BIDS, or names of annotations. If passed,
         the ICA is fitted without the evoked responses, see :func:`mne_otica.clean_raw`.
-    n_components : int | float | None
-        The number of components.
-    l_freq, h_freq : float | None
-        The band that the ICA is fitted on, in Hz.
-    random_state : int | None
-        The seed.
-    max_components : int
-        The maximum number of blink components.
+    n_components, l_freq, h_freq, random_state, max_components : int | float | None
+        Number of components, band and seed of the ICA, and maximum number of blink components.
     reject_by_annotation : bool
         Whether to leave out spans annotated as bad. Artifacts in these spans are not removed,
         unless whole components are.

@@ -40,6 +40,11 @@ def row_of(work: UnitState, recording: Recording) -> Row:
     told = [warning for one in sidecars.values() for warning in one.get("Warnings", [])]
     removed = last.get("components", find.get("components", []))
     by_kind = [_kind_row(kind, find, last, recording) for kind in kinds()] if find else []
+    trusted, stability = {}, find.get("stability")
+    if stability and removed:  # the lowest index, and the fewest refits that matched
+        trusted["stability"] = min(stability["index"][k] for k in removed)
+        fewest = min(stability["n_returns"][k] for k in removed)
+        trusted["refits"] = f"{fewest} of {stability['n_fits']}"
     there = {"apply": sidecars["apply"], "find": find, "report": last}
     paths = {
         what: work.path(what, recording).relative_to(work.out).as_posix() if content else None
@@ -52,7 +57,7 @@ def row_of(work: UnitState, recording: Recording) -> Row:
         "rank": fit.get("rank"),
         "components": fit.get("n_components"),
         "removed": _names(removed),
-        **_trusted(find.get("stability"), removed),
+        **trusted,
         "events": sum(one["events"] or 0 for one in by_kind) if by_kind else None,
         # The lowest benefit and the highest harm of the kinds that were removed
         "benefit": min((x for one in by_kind if (x := one["benefit"]) is not None), default=None),
@@ -87,17 +92,6 @@ def _kind_row(kind: str, find: Row, last: Row, recording: Recording) -> Row:
 
 def _names(components: Sequence[int]) -> str:
     return " ".join(component_names(components)) or "none"
-
-
-def _trusted(stability: dict[str, Any] | None, removed: list[int]) -> Row:
-    """Return the lowest index of the removed components, and the fewest refits that matched."""
-    if not stability or not removed:
-        return {}
-    fewest = min(stability["n_returns"][component] for component in removed)
-    return {
-        "stability": min(stability["index"][component] for component in removed),
-        "refits": f"{fewest} of {stability['n_fits']}",
-    }
 
 
 def empty_row(recording: Recording) -> Row:
