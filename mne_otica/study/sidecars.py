@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,6 @@ PARAMETERS = {
         "find_bad_channels",
     ),
     "find": ("artifacts", "max_components", "removal", "stability"),
-    "apply": (),
-    "evaluate": (),
 }
 _SEAL = "Checksum"
 
@@ -124,7 +122,6 @@ class UnitState:
     def __init__(self, unit: Unit, out: Path, options: Options) -> None:
         self.unit, self.out, self.options = unit, out, options
         self.notes = Notes(out, unit.name.label)
-        self._sources: dict[str, str] | None = None
 
     def path(self, what: str, recording: Recording | None = None) -> Path:
         """Return the path of a result: of this recording, or of all that share the ICA."""
@@ -144,26 +141,26 @@ class UnitState:
             return {}
         return _unsealed_at(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
+    @cached_property
     def source_hashes(self) -> dict[str, str]:
-        """Return the hash of every file of every recording, by its name in sidecars."""
-        if self._sources is None:
-            self._sources = {
-                _source_name(path, recording): self.notes.hash_of(path)
-                for recording in self.unit.recordings
-                for path in sources(recording)
-            }
-        return self._sources
+        """The hash of every file of every recording, by its name in sidecars."""
+        return {
+            _source_name(path, recording): self.notes.hash_of(path)
+            for recording in self.unit.recordings
+            for path in sources(recording)
+        }
 
-    def parameters(self, stage: str, recording: Recording | None = None) -> dict[str, Any]:
+    def parameters(self, stage: str) -> dict[str, Any]:
         """Return the parameters of a stage: those given, or those of its last run."""
-        if stage not in self.options.stages:
-            return self.sidecar(stage, recording)["Parameters"]
-        return {name: self.options.parameters[name] for name in PARAMETERS[stage]}
+        names = PARAMETERS.get(stage, ())
+        if names and stage not in self.options.stages:
+            return self.sidecar(stage)["Parameters"]
+        return {name: self.options.parameters[name] for name in names}
 
     def upstream(self, stage: str, recording: Recording | None = None) -> str:
         """Return the hash of the inputs of a stage."""
         if stage == "fit":
-            return digest(self.source_hashes())
+            return digest(self.source_hashes)
         if stage == "find":
             return self.key("fit")
         if stage == "apply":
@@ -174,7 +171,7 @@ class UnitState:
         """Return the key of a stage; raise if a stage before it is missing."""
         upstream = self.upstream(stage, recording)
         if stage in self.options.stages:
-            return digest([stage, __version__, self.parameters(stage, recording), upstream])
+            return digest([stage, __version__, self.parameters(stage), upstream])
         sidecar = self.sidecar(stage, recording)
         if sidecar.get("Upstream") != upstream:
             state = "is out of date" if sidecar else "has not been done"

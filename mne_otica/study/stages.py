@@ -78,10 +78,10 @@ class UnitStages(UnitState):
             outputs.pop(self.table.name, None)  # people may edit it
             content = {
                 "Stage": stage,
-                "Sources": list(self.source_hashes()),
-                "SHA256": self.source_hashes(),
+                "Sources": list(self.source_hashes),
+                "SHA256": self.source_hashes,
                 "Outputs": outputs,
-                "Parameters": self.parameters(stage, recording),
+                "Parameters": self.parameters(stage),
                 "Versions": self._versions(),
                 "Upstream": self.upstream(stage, recording),
                 "Key": key,

@@ -45,10 +45,11 @@ def row_of(work: UnitState, recording: Recording) -> Row:
         trusted["stability"] = min(stability["index"][k] for k in removed)
         fewest = min(stability["n_returns"][k] for k in removed)
         trusted["refits"] = f"{fewest} of {stability['n_fits']}"
-    there = {"apply": sidecars["apply"], "find": find, "report": last}
+    results = {"file": ("apply", sidecars["apply"]), "ica": ("find", find)}
+    results["report"] = "report", last
     paths = {
-        what: work.path(what, recording).relative_to(work.out).as_posix() if content else None
-        for what, content in there.items()
+        column: work.path(what, recording).relative_to(work.out).as_posix() if content else None
+        for column, (what, content) in results.items()
     }
     return empty_row(recording) | {
         "status": last.get("status") or find.get("status") or "none",
@@ -64,9 +65,7 @@ def row_of(work: UnitState, recording: Recording) -> Row:
         "harm": max((x for one in by_kind if (x := one["harm"]) is not None), default=None),
         "converged": fit.get("converged"),
         "warnings": " | ".join(dict.fromkeys(told)) or None,
-        "file": paths["apply"],
-        "ica": paths["find"],
-        "report": paths["report"],
+        **paths,
         "kinds": by_kind,
     }
 
