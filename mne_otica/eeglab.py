@@ -24,11 +24,8 @@ if TYPE_CHECKING:
 
     from mne_otica.trust.stability import Stability
 
-__all__ = ["export_ica_eeglab", "read_ica_eeglab"]
-
 MICROVOLT = 1e-6  # EEGLAB's unit
-# The field of EEG.etc for what EEGLAB has no field for
-_FIELD = "mne_otica"
+_FIELD = "mne_otica"  # in EEG.etc, for what EEGLAB has no field for
 _CLASSES = ("Brain", "Muscle", "Eye", "Heart", "Line Noise", "Channel Noise", "Other")
 _CLASS_OF = {"blink": "Eye", "eye movement": "Eye", "heartbeat": "Heart", "muscle": "Muscle"}
 
@@ -79,11 +76,10 @@ def export_ica_eeglab(
     of MNE by a constant, since EEGLAB does not subtract means.
 
     Components in ``ica.exclude`` are marked for rejection (``EEG.reject.gcompreject``), unless
-    the recording is already cleaned, as EEGLAB would remove them entirely. The
-    probabilities are stored where EEGLAB looks for those of ICLabel
-    (``EEG.etc.ic_classification.ICLabel``, whose ``version`` names this package): what the
-    artifacts leave of 1 is "Brain" or "Other". The index of stability, the
-    method and the labels (``ica.labels_``) are stored in ``EEG.etc.mne_otica``.
+    the recording is already cleaned, as EEGLAB would remove them entirely. The probabilities are
+    stored where EEGLAB looks for those of ICLabel (``EEG.etc.ic_classification.ICLabel``, whose
+    ``version`` names this package): what the artifacts leave of 1 is "Brain" or "Other". The index
+    of stability, the method and the labels (``ica.labels_``) are stored in ``EEG.etc.mne_otica``.
     """
     _validate_type(ica, mne.preprocessing.ICA, "ica", "ICA")
     if ica.current_fit == "unfitted":
@@ -109,13 +105,10 @@ def export_ica_eeglab(
         eeg = {k: v for k, v in loadmat(plain).items() if not k.startswith("__")}
     names = [str(name.squeeze()) for name in eeg["chanlocs"]["labels"].ravel()]
     eeg |= _ica_fields(ica, names, [] if is_cleaned(inst.info) else ica.exclude)
-    types = dict(zip(inst.ch_names, inst.get_channel_types(), strict=True))
-    upper = np.array([types[name].upper() for name in names], dtype=object)
-    eeg["chanlocs"]["type"] = upper.reshape(eeg["chanlocs"].shape)
-    labels = np.full(ica.n_components_, "", dtype=object)
-    for name, components in ica.labels_.items():
-        for component in components:
-            labels[component] = f"{labels[component]}; {name}".removeprefix("; ")
+    types = np.array([one.upper() for one in inst.get_channel_types(names)], dtype=object)
+    eeg["chanlocs"]["type"] = types.reshape(eeg["chanlocs"].shape)
+    names_of = [[k for k, own in ica.labels_.items() if c in own] for c in range(ica.n_components_)]
+    labels = np.array(["; ".join(names) for names in names_of], dtype=object)
     eeg["etc"] = {_FIELD: {"method": ica.method, "stability_index": index, "labels": labels}}
     if artifacts is not None:
         eeg["etc"]["ic_classification"] = {"ICLabel": _classified(artifacts)}
@@ -151,7 +144,7 @@ def read_ica_eeglab(
     export_ica_eeglab
     """
     ica = mne.preprocessing.read_ica_eeglab(fname)
-    ica.pre_whitener_ = np.full_like(ica.pre_whitener_, MICROVOLT)
+    ica.pre_whitener_[:] = MICROVOLT
     eeg = loadmat(fname, simplify_cells=True, appendmat=False)
     eeg = eeg.get("EEG", eeg)
     # An empty field comes back as an empty array.
