@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+import mne
 from mne.utils import logger, verbose
 
 from mne_otica import __version__
@@ -14,14 +18,30 @@ from mne_otica.cleaning.clean import check_options
 from mne_otica.cleaning.decide import DEFAULT
 from mne_otica.ica import ICA
 from mne_otica.signals.reading import check_band
+from mne_otica.solver._linalg import one_blas_thread
 from mne_otica.study.file_names import result_path
 from mne_otica.study.inputs import Recording, Unit, find_bids, find_files, group
 from mne_otica.study.results import Study, counted
-from mne_otica.study.scratch_and_locks import discard_leftovers, explained, write_text
+from mne_otica.study.scratch_and_locks import (
+    OutputError,
+    discard_leftovers,
+    explained,
+    locked,
+    write_text,
+)
 from mne_otica.study.sidecars import PARAMETERS, STAGES, Options, UnitState, json_text, read_json
+from mne_otica.study.stages import UnitStages
 from mne_otica.study.summary_page import write_summary
-from mne_otica.study.summary_table import Row, badness, kept_rows, other_rows, sentence_of
-from mne_otica.study.workers import process, run_units
+from mne_otica.study.summary_table import (
+    Row,
+    badness,
+    failed_row,
+    keep_row,
+    kept_rows,
+    other_rows,
+    row_of,
+    sentence_of,
+)
 from mne_otica.utils.checks import _check_option, _validate_flag, _validate_number, _validate_type
 
 __all__ = ["clean_study"]
@@ -166,7 +186,7 @@ def clean_study(
     for work, pending in zip(works, todo, strict=True):
         if not pending:
             work.notes.save()
-            rows += process(work.unit, out, options)
+            rows += _process(work.unit, out, options)
     logger.info(f"{len(recordings)} recording(s), {len(rows)} of them already done.")
     try:
         waiting = [unit for unit, pending in zip(units, todo, strict=True) if pending]
@@ -252,7 +272,7 @@ def _work(
 ) -> list[Row]:
     done = []
     total = sum(len(unit.recordings) for unit in units)
-    for rows in run_units(units, out, options, n_jobs, dask):
+    for rows in _run_units(units, out, options, n_jobs, dask):
         for row in rows:
             done.append(row)
             told = f"{row['recording']}: {row['status']}, {row['message']}"
@@ -261,3 +281,86 @@ def _work(
         if failed and on_error == "abort":
             raise RuntimeError(f"{failed[0]['recording']} failed: {failed[0]['message']}")
     return done
+
+
+def _process(unit: Unit, out: Path, options: Options) -> list[Row]:
+    """Run all pending stages of a unit; return one row per recording, also if it failed.
+
+    Raises only if the output folder cannot be written to, as all other units would fail, too.
+    Another run on the same unit waits, and then finds it done.
+    """
+    # With one thread of BLAS, the last digits do not depend on the number of workers.
+    with explained(out), locked(out, unit.name.label), one_blas_thread():
+        work, failed, rows = UnitStages(unit, out, options), None, []
+        shared = [stage for stage in options.stages if stage in STAGES[:2]]
+        try:
+            for stage in shared:
+                work.do(stage)
+        except OutputError:
+            raise
+        except Exception as error:
+            failed = error
+        for recording in unit.recordings:
+            try:
+                if failed is not None:
+                    raise failed
+                for stage in options.stages[len(shared) :]:
+                    work.do(stage, recording)
+                row = row_of(work, recording)
+            except OutputError:
+                raise
+            except Exception as error:
+                row = failed_row(recording, error)
+            keep_row(out, recording, unit, row)
+            rows.append(row)
+        work.notes.save()
+        return rows
+
+
+def _run_units(
+    units: Sequence[Unit], out: Path, options: Options, n_jobs: int = 1, dask: str | None = None
+) -> Iterator[list[Row]]:
+    """Process units and yield their rows as they finish."""
+    if dask is None and (n_jobs == 1 or len(units) < 2):
+        yield from (_process(unit, out, options) for unit in units)
+        return
+    try:
+        from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+    except ImportError as error:
+        raise ImportError(
+            f"n_jobs={n_jobs} needs the package joblib; install mne-otica[parallel], or use 1."
+        ) from error
+    tasks = [delayed(_in_worker)(unit, out, options, logger.level) for unit in units]
+    # One thread each, as more would compete for the cores.
+    n_workers = min(effective_n_jobs(n_jobs), len(units))
+    local = partial(parallel_config, "loky", n_jobs=n_workers, inner_max_num_threads=1)
+    with local() if dask is None else _on_cluster(dask):
+        try:
+            yield from Parallel(return_as="generator_unordered")(tasks)
+        except BrokenExecutor as error:
+            raise RuntimeError(
+                "A worker was killed, perhaps because memory ran out. Run again with fewer jobs; "
+                "finished stages are not repeated."
+            ) from error
+
+
+def _in_worker(unit: Unit, out: Path, options: Options, level: int) -> list[Row]:
+    import matplotlib
+
+    matplotlib.use("agg")
+    with mne.use_log_level(level):
+        return _process(unit, out, options)
+
+
+@contextmanager
+def _on_cluster(address: str) -> Iterator[None]:
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ImportError(
+            "A Dask cluster needs the package distributed; install mne-otica[dask]."
+        ) from error
+    from joblib import parallel_config
+
+    with Client(address), parallel_config("dask"):
+        yield
