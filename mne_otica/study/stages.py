@@ -29,15 +29,8 @@ from mne_otica.evaluation.text import component_names
 from mne_otica.removal.remove import Taken, take_out, to_take
 from mne_otica.signals.conditions import conditions_of
 from mne_otica.signals.reading import LowRateRaw, filtered_copy
-from mne_otica.study.components_table import (
-    Table,
-    edited_text,
-    edits,
-    read_table,
-    reworded,
-    table_source,
-    table_text,
-)
+from mne_otica.study import components_table as tables
+from mne_otica.study.components_table import Table
 from mne_otica.study.inputs import Recording, Unit, read
 from mne_otica.study.scratch_and_locks import staged
 from mne_otica.study.sidecars import Options, UnitState, file_hash, json_text, sealed
@@ -206,10 +199,10 @@ class UnitStages(UnitState):
         if settings["stability"]:
             data, seed = self._together(self._copy_to_fit), settings["random_state"]
             trusted = find_stability(ica, data, random_state=seed, n_jobs=1).to_dict()
-        text = table_text(found.artifacts, removed, trusted)
+        text = tables.table_text(found.artifacts, removed, trusted)
         edited = self._keep_edits(text, ica.n_components_)
         table = scratch / self.table.name
-        table.write_bytes(edited_text(text, edited).encode())
+        table.write_bytes(tables.edited_text(text, edited).encode())
         if not edited:  # recognise it later: nobody could edit it yet
             notes = self.notes.content
             notes["tables"] = sorted({*notes["tables"], file_hash(table)})
@@ -245,7 +238,7 @@ class UnitStages(UnitState):
         with staged(self.out, aside.parent) as scratch:
             (scratch / aside.name).write_bytes(text)
         if self.notes.content["table_of_fit"] == self.key("fit"):
-            return edits(read_table(self.table, n_components))
+            return tables.edits(tables.read_table(self.table, n_components))
         # The components have changed, so the edits do not apply any more.
         self.table.unlink()
         return {}
@@ -256,8 +249,8 @@ class UnitStages(UnitState):
         if sorted(ica.exclude) == excluded:
             return ica
         _choose(ica, excluded)
-        sidecar, source = copy.deepcopy(self.sidecar("find")), table_source(self.table)
-        text = reworded(source, self.rows_of_table(), sidecar["Results"]["components"])
+        sidecar, source = copy.deepcopy(self.sidecar("find")), tables.table_source(self.table)
+        text = tables.reworded(source, self.rows_of_table(), sidecar["Results"]["components"])
         with staged(self.out, path.parent) as scratch:
             ica.save(scratch / path.name)
             if text != source:

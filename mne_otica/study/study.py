@@ -19,29 +19,15 @@ from mne_otica.cleaning.decide import DEFAULT
 from mne_otica.ica import ICA
 from mne_otica.signals.reading import check_band
 from mne_otica.solver._linalg import one_blas_thread
+from mne_otica.study import scratch_and_locks as files
+from mne_otica.study import summary_table
 from mne_otica.study.file_names import result_path
 from mne_otica.study.inputs import Recording, Unit, find_bids, find_files, group
 from mne_otica.study.results import Study, counted
-from mne_otica.study.scratch_and_locks import (
-    OutputError,
-    discard_leftovers,
-    explained,
-    locked,
-    write_text,
-)
 from mne_otica.study.sidecars import PARAMETERS, STAGES, Options, UnitState, json_text, read_json
 from mne_otica.study.stages import UnitStages
 from mne_otica.study.summary_page import write_summary
-from mne_otica.study.summary_table import (
-    Row,
-    badness,
-    failed_row,
-    keep_row,
-    kept_rows,
-    other_rows,
-    row_of,
-    sentence_of,
-)
+from mne_otica.study.summary_table import Row
 from mne_otica.utils.checks import _check_option, _validate_flag, _validate_number, _validate_type
 
 __all__ = ["clean_study"]
@@ -192,11 +178,11 @@ def clean_study(
         waiting = [unit for unit, pending in zip(units, todo, strict=True) if pending]
         rows += _work(waiting, out, options, n_jobs, dask, on_error)
     finally:
-        discard_leftovers(out)  # of workers that were stopped
-        page = write_summary(out, [*rows, *other_rows(out, recordings)])
+        files.discard_leftovers(out)  # of workers that were stopped
+        page = write_summary(out, [*rows, *summary_table.other_rows(out, recordings)])
     logger.info(f"{counted(rows)}. Summary: {page}")
     logger.info("To remove other components, edit *_components.tsv and run again.")
-    return Study(sorted(rows, key=badness), out)
+    return Study(sorted(rows, key=summary_table.badness), out)
 
 
 def _listed(values: Filter) -> list[str] | None:
@@ -208,7 +194,7 @@ def _pending(work: UnitState) -> str:
     try:
         return ", ".join(work.pending())
     except Exception as error:  # which is raised again, and reported, when the unit is processed
-        return f"will fail: {sentence_of(error)}"
+        return f"will fail: {summary_table.sentence_of(error)}"
 
 
 def _recordings(
@@ -231,7 +217,7 @@ def _recordings(
     elif out is None:
         raise ValueError("There is no output folder; pass out, on the command line --out FOLDER.")
     else:
-        known = kept_rows(Path(out).absolute())
+        known = summary_table.kept_rows(Path(out).absolute())
         recordings = find_files(inputs, {one.recording.path: name for name, one in known.items()})
     if not recordings:
         where = f" in {bids_root}" if bids_root else ""
@@ -251,9 +237,9 @@ def _prepare(out: Path, bids_root: str | Path | None) -> None:
     present = read_json(path)
     if path.exists() and "mne-otica" not in str(present.get("GeneratedBy")):
         raise ValueError(f"{out} holds another data set; choose another output folder.")
-    with explained(out):
+    with files.explained(out):
         out.mkdir(parents=True, exist_ok=True)
-    discard_leftovers(out)
+    files.discard_leftovers(out)
     description = present | {
         "Name": "EEG without artifacts, by mne-otica",
         "BIDSVersion": "1.10.0",
@@ -264,7 +250,7 @@ def _prepare(out: Path, bids_root: str | Path | None) -> None:
         link = Path(os.path.relpath(Path(bids_root).absolute(), out)).as_posix()
         description["DatasetLinks"] = {"raw": link}
     if description != present:
-        write_text(out, path, json_text(description))
+        files.write_text(out, path, json_text(description))
 
 
 def _work(
@@ -290,13 +276,13 @@ def _process(unit: Unit, out: Path, options: Options) -> list[Row]:
     Another run on the same unit waits, and then finds it done.
     """
     # With one thread of BLAS, the last digits do not depend on the number of workers.
-    with explained(out), locked(out, unit.name.label), one_blas_thread():
+    with files.explained(out), files.locked(out, unit.name.label), one_blas_thread():
         work, failed, rows = UnitStages(unit, out, options), None, []
         shared = [stage for stage in options.stages if stage in STAGES[:2]]
         try:
             for stage in shared:
                 work.do(stage)
-        except OutputError:
+        except files.OutputError:
             raise
         except Exception as error:
             failed = error
@@ -306,12 +292,12 @@ def _process(unit: Unit, out: Path, options: Options) -> list[Row]:
                     raise failed
                 for stage in options.stages[len(shared) :]:
                     work.do(stage, recording)
-                row = row_of(work, recording)
-            except OutputError:
+                row = summary_table.row_of(work, recording)
+            except files.OutputError:
                 raise
             except Exception as error:
-                row = failed_row(recording, error)
-            keep_row(out, recording, unit, row)
+                row = summary_table.failed_row(recording, error)
+            summary_table.keep_row(out, recording, unit, row)
             rows.append(row)
         work.notes.save()
         return rows

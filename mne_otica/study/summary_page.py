@@ -20,16 +20,9 @@ from numpy.typing import NDArray
 
 from mne_otica.artifacts import kinds
 from mne_otica.evaluation.text import PLURALS
+from mne_otica.study import summary_table
 from mne_otica.study.scratch_and_locks import staged
-from mne_otica.study.summary_table import (
-    COLUMNS,
-    KIND_COLUMNS,
-    STATUSES,
-    Row,
-    badness,
-    kind_rows,
-    rows_text,
-)
+from mne_otica.study.summary_table import Row
 from mne_otica.viz.html import topography
 from mne_otica.viz.topomap import small_maps
 
@@ -46,11 +39,11 @@ _NOT_REMOVED = {
 
 def write_summary(out: Path, rows: Sequence[Row]) -> Path:
     """Write ``summary.tsv``, ``summary_kinds.tsv`` and ``summary.html``; return the last."""
-    rows = sorted(rows, key=badness)
-    path = out / "summary.html"
+    rows = sorted(rows, key=summary_table.badness)
+    path, by_kind = out / "summary.html", summary_table.kind_rows(rows)
     texts = {
-        "summary.tsv": rows_text(rows, COLUMNS),
-        "summary_kinds.tsv": rows_text(kind_rows(rows), KIND_COLUMNS),
+        "summary.tsv": summary_table.rows_text(rows, summary_table.COLUMNS),
+        "summary_kinds.tsv": summary_table.rows_text(by_kind, summary_table.KIND_COLUMNS),
         path.name: page(rows, _topographies(out, rows)),
     }
     with staged(out, out) as scratch:
@@ -78,7 +71,7 @@ def page(rows: Sequence[Row], maps: str = "") -> str:
         style=style("summary.css"),
         counts="".join(
             f'<li class="{status}"><b>{counts[status]}</b>{_MARKS[status]} {status}</li>'
-            for status in STATUSES
+            for status in summary_table.STATUSES
             if counts[status]
         ),
         problems=_problems(rows),
