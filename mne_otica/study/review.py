@@ -20,7 +20,7 @@ from typing import Any
 from mne_otica.artifacts import kinds
 from mne_otica.study.components_table import by_hand, edited_text, table_source, tsv_text
 from mne_otica.study.results import read_study
-from mne_otica.study.review_data import Opened, topographies
+from mne_otica.study.review_data import Opened, Refusal, topographies
 from mne_otica.study.scratch_and_locks import locked, write_text
 from mne_otica.study.sidecars import Options, digest
 from mne_otica.study.stages import UnitStages
@@ -31,14 +31,6 @@ _MARK_COLUMNS = ("recording", "later", "note", "who", "when")
 _LONGEST_NOTE = 2000
 # One at a time, as MNE's log level is global. Decisions do not wait for it.
 _COMPUTING = threading.Lock()
-
-
-class Refusal(ValueError):
-    """A request that cannot be fulfilled; nothing was changed."""
-
-    def __init__(self, status: HTTPStatus, message: str, **facts: Any) -> None:
-        super().__init__(message)
-        self.status, self.facts = status, facts
 
 
 class Review:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import warnings
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import mne
@@ -29,6 +30,14 @@ if TYPE_CHECKING:
 
 _BINS = 500  # of a drawn line, each with its minimum and maximum
 _WINDOW = 10.0  # s of a channel that are shown before and after
+
+
+class Refusal(ValueError):
+    """A request that cannot be fulfilled; nothing was changed."""
+
+    def __init__(self, status: HTTPStatus, message: str, **facts: Any) -> None:
+        super().__init__(message)
+        self.status, self.facts = status, facts
 
 
 def topographies(ica: ICA) -> dict[str, Any]:

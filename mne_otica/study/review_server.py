@@ -19,14 +19,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from mne.utils import logger
 
 from mne_otica.artifacts import kinds
-from mne_otica.study.review import Refusal, Review
+from mne_otica.study.review_data import Refusal
 from mne_otica.study.summary_page import page_file, style
+
+if TYPE_CHECKING:
+    from mne_otica.study.review import Review
 
 Answer = tuple[bytes, str, dict[str, str]]  # body, type and further headers
 _ADDRESS = "127.0.0.1"
