@@ -73,7 +73,7 @@ def _with_meg(raw):
 
 def timed(*arguments: object) -> tuple[float, float]:
     """Run the command line; return the seconds it took, by the clock and of all processors."""
-    command = [sys.executable, "-m", "mne_otica.cli", "run", *map(str, arguments)]
+    command = [sys.executable, "-m", "mne_otica", "run", *map(str, arguments)]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     started, used = time.perf_counter(), _processor_seconds()
     subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)

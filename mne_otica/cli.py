@@ -21,9 +21,6 @@ _STUDY = {
 }
 
 
-_OUT = "the output folder of the study"
-
-
 def _demo(arguments: argparse.Namespace) -> int:
     """Clean the shipped recording and print benefit and harm."""
     raw = mne_otica.datasets.sample()
@@ -47,7 +44,8 @@ def _study(arguments: argparse.Namespace) -> int:
     """Clean a study, or run one stage of it; the status is 1 if any recording failed."""
     import matplotlib
 
-    from mne_otica.study.study import STAGES, clean_study
+    from mne_otica.study.sidecars import STAGES
+    from mne_otica.study.study import clean_study
 
     matplotlib.use("agg")
     options = vars(arguments).copy()
@@ -56,32 +54,18 @@ def _study(arguments: argparse.Namespace) -> int:
     options["inputs"] = options["inputs"] or None
     if options.get("artifacts") is not None:
         options["artifacts"] = [kind.replace("-", " ") for kind in options["artifacts"]]
-    else:
-        options.pop("artifacts", None)
     stages = STAGES if command == "run" else (command,)
-    level = "debug" if verbose else "info"
-    try:
-        study = clean_study(stages=stages, verbose=level, **options)
-    except (OSError, ValueError, ImportError, RuntimeError) as error:
-        print(f"mne_otica {command}: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print(f"mne_otica {command}: stopped; run it again to go on.", file=sys.stderr)
-        return 130
+    study = clean_study(stages=stages, verbose="debug" if verbose else "info", **options)
     return 1 if study.failed else 0
 
 
 def _review(arguments: argparse.Namespace) -> int:
     """Review a study in the browser, and decide what to remove."""
     from mne_otica.study.review import Review
-    from mne_otica.study.server import ReviewServer
+    from mne_otica.study.review_server import ReviewServer
 
-    try:
-        server = ReviewServer(Review(arguments.out, arguments.name or _user()), arguments.port)
-    except (OSError, ValueError, ImportError, OverflowError) as error:
-        print(f"mne_otica review: {error}", file=sys.stderr)
-        return 1
-    with server:
+    review = Review(arguments.out, arguments.name or _user())
+    with ReviewServer(review, arguments.port) as server:
         print(server.address, "Stop with Ctrl-C; nothing is lost.", sep="\n", flush=True)
         if not arguments.no_browser:
             webbrowser.open(server.address)
@@ -94,14 +78,8 @@ def _review(arguments: argparse.Namespace) -> int:
 
 def _methods(arguments: argparse.Namespace) -> int:
     """Write the paragraph on a study for the methods section, and a .bib file of its references."""
-    from mne_otica.study.access import read_study
-
-    try:
-        study = read_study(arguments.out)
-        text, references = study.methods()
-    except (OSError, ValueError) as error:
-        print(f"mne_otica methods: {error}", file=sys.stderr)
-        return 1
+    study = mne_otica.read_study(arguments.out)
+    text, references = study.methods()
     path = study.out / "methods.bib"
     path.write_text(references, encoding="utf-8", newline="\n")
     print(f"{text}\n\nReferences: {path}")
@@ -110,29 +88,13 @@ def _methods(arguments: argparse.Namespace) -> int:
 
 def _audit(arguments: argparse.Namespace) -> int:
     """Compare artifacts, and an effect, between the conditions of a cleaned study."""
-    from mne_otica.study.access import read_study
-
-    try:
-        study, window = read_study(arguments.out), arguments.window
-        found = mne_otica.audit(study, arguments.events, picks=arguments.picks, window=window)
-        for table in ("artifacts", "differences", "amplitudes", "effects"):
-            path = study.out / f"audit_{table}.tsv"
-            found.to_data_frame(table).to_csv(path, sep="\t", index=False, na_rep="n/a")
-    except (OSError, ValueError, ImportError) as error:
-        print(f"mne_otica audit: {error}", file=sys.stderr)
-        return 1
+    study, window = mne_otica.read_study(arguments.out), arguments.window
+    found = mne_otica.audit(study, arguments.events, picks=arguments.picks, window=window)
+    for table in ("artifacts", "differences", "amplitudes", "effects"):
+        path = study.out / f"audit_{table}.tsv"
+        found.to_data_frame(table).to_csv(path, sep="\t", index=False, na_rep="n/a")
     print("\n".join([*found.sentences, f"Tables: {study.out / 'audit_*.tsv'}"]))
     return 0
-
-
-def _add_audit_options(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("out", type=Path, metavar="OUT", help=_OUT)
-    text = "the conditions: trial types or annotations"
-    add("--events", nargs="+", required=True, metavar="CONDITION", help=text)
-    add("--picks", nargs="+", metavar="CHANNEL", help="the channels of an effect")
-    text = "the window of an effect, in seconds after the stimulus"
-    add("--window", nargs=2, type=float, metavar=("START", "END"), help=text)
 
 
 def _user() -> str:
@@ -142,12 +104,20 @@ def _user() -> str:
         return "unknown"
 
 
-def _add_review_options(parser: argparse.ArgumentParser) -> None:
+def _add_options(parser: argparse.ArgumentParser, command: str) -> None:
+    """Add the options of a command on a study that was cleaned before."""
     add = parser.add_argument
-    add("out", type=Path, metavar="OUT", help=_OUT)
-    add("--port", type=int, default=0, metavar="N", help="the port (default: any that is free)")
-    add("--no-browser", action="store_true", help="only print the address")
-    add("--name", metavar="WHO", help="the name for your decisions (default: your user name)")
+    add("out", type=Path, metavar="OUT", help="the output folder of the study")
+    if command == "review":
+        add("--port", type=int, default=0, metavar="N", help="the port (default: any that is free)")
+        add("--no-browser", action="store_true", help="only print the address")
+        add("--name", metavar="WHO", help="the name for your decisions (default: your user name)")
+    if command == "audit":
+        text = "the conditions: trial types or annotations"
+        add("--events", nargs="+", required=True, metavar="CONDITION", help=text)
+        add("--picks", nargs="+", metavar="CHANNEL", help="the channels of an effect")
+        text = "the window of an effect, in seconds after the stimulus"
+        add("--window", nargs=2, type=float, metavar=("START", "END"), help=text)
 
 
 def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
@@ -159,25 +129,13 @@ def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
     for name in ("subject", "session", "task"):
         add(f"--{name}", nargs="+", metavar=name.upper(), help=f"only this {name} (BIDS)")
     add("--run", nargs="+", dest="runs", metavar="RUN", help="only this run (BIDS)")
-    add(
-        "--datatype",
-        choices=("eeg", "meg"),
-        help="the folder of BIDS that has the EEG channels (default: eeg, or meg without it)",
-    )
-    add(
-        "-o",
-        "--out",
-        type=Path,
-        metavar="FOLDER",
-        help="the output folder (default for BIDS: derivatives/mne-otica)",
-    )
+    text = "the folder of BIDS that has the EEG channels (default: eeg, or meg without it)"
+    add("--datatype", choices=("eeg", "meg"), help=text)
+    text = "the output folder (default for BIDS: derivatives/mne-otica)"
+    add("-o", "--out", type=Path, metavar="FOLDER", help=text)
     if command in ("run", "fit"):
-        add(
-            "--n-components",
-            type=_number,
-            metavar="N",
-            help="as in mne.preprocessing.ICA (default: the rank, or fewer if data are short)",
-        )
+        text = "as in mne.preprocessing.ICA (default: the rank, or fewer if data are short)"
+        add("--n-components", type=_number, metavar="N", help=text)
         for option, limit, value in (("--l-freq", "lower", 1.0), ("--h-freq", "upper", 40.0)):
             text = f"{limit} limit of the band to fit on, or none {default}"
             add(option, type=_frequency, default=value, metavar="HZ", help=text)
@@ -191,15 +149,13 @@ def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
             "kinds of artifacts to remove: blink, eye-movement, heartbeat, muscle, electrode, or "
             "all (default: blink)"
         )
-        add("--artifacts", nargs="+", metavar="KIND", help=text)
+        add("--artifacts", nargs="+", default=["blink"], metavar="KIND", help=text)
         text = f"maximum number of blink components {default}"
         add("--max-components", type=int, default=2, metavar="N", help=text)
-    if command in ("run", "find"):
-        add("--stability", action="store_true", help="refit to see which components are stable")
-    if command in ("run", "apply"):
         text = f"remove only the artifacts, or whole components {default}"
         choices = ("events", "component")
         add("--removal", choices=choices, default="events", help=text)
+        add("--stability", action="store_true", help="refit to see which components are stable")
     add("--concatenate-runs", action="store_true", help="one ICA for the runs of a session")
     text = f"recordings to clean at once, -1 for all cores {default}"
     add("--n-jobs", type=int, default=1, metavar="N", help=text)
@@ -222,24 +178,15 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mne_otica", description=mne_otica.__doc__)
     parser.add_argument("--version", action="version", version=mne_otica.__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, run in {
-        "demo": _demo,
-        **dict.fromkeys(_STUDY, _study),
-        "review": _review,
-        "methods": _methods,
-        "audit": _audit,
-        "sys_info": _sys_info,
-    }.items():
+    others = {"review": _review, "methods": _methods, "audit": _audit}
+    functions = {"demo": _demo, **dict.fromkeys(_STUDY, _study), **others, "sys_info": _sys_info}
+    for name, run in functions.items():
         text = _STUDY.get(name, run.__doc__)
         command = commands.add_parser(name, help=text, description=text)
         if run is _study:
             _add_study_options(command, name)
-        elif run is _review:
-            _add_review_options(command)
-        elif run is _audit:
-            _add_audit_options(command)
-        elif run is _methods:
-            command.add_argument("out", type=Path, metavar="OUT", help=_OUT)
+        elif name in others:
+            _add_options(command, name)
         command.add_argument("--verbose", action="store_true", help="show MNE's messages")
         command.set_defaults(function=run)
     return parser
@@ -259,10 +206,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         0, or 1 if anything failed.
     """
     arguments = _parser().parse_args(argv)
-    function = vars(arguments).pop("function")
+    function, command = vars(arguments).pop("function"), arguments.command
     with mne.use_log_level("info" if arguments.verbose else "warning"):
-        return function(arguments)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        try:
+            return function(arguments)
+        except (OSError, ValueError, ImportError, RuntimeError, OverflowError) as error:
+            print(f"mne_otica {command}: {error}", file=sys.stderr)
+            return 1
+        except KeyboardInterrupt:
+            print(f"mne_otica {command}: stopped; run it again to go on.", file=sys.stderr)
+            return 130

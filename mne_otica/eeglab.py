@@ -16,7 +16,6 @@ from mne_otica import __version__
 from mne_otica.artifacts import ArtifactScores
 from mne_otica.evaluation.methods import is_cleaned
 from mne_otica.utils.checks import _validate_type
-from mne_otica.utils.docs import fill_doc
 
 if TYPE_CHECKING:
     from mne import BaseEpochs
@@ -25,17 +24,13 @@ if TYPE_CHECKING:
 
     from mne_otica.trust.stability import Stability
 
-__all__ = ["export_ica_eeglab", "read_ica_eeglab"]
-
 MICROVOLT = 1e-6  # EEGLAB's unit
-# The field of EEG.etc for what EEGLAB has no field for
-_FIELD = "mne_otica"
+_FIELD = "mne_otica"  # in EEG.etc, for what EEGLAB has no field for
 _CLASSES = ("Brain", "Muscle", "Eye", "Heart", "Line Noise", "Channel Noise", "Other")
 _CLASS_OF = {"blink": "Eye", "eye movement": "Eye", "heartbeat": "Heart", "muscle": "Muscle"}
 
 
 @verbose
-@fill_doc
 def export_ica_eeglab(
     fname: str | Path,
     inst: BaseRaw | BaseEpochs,
@@ -81,41 +76,45 @@ def export_ica_eeglab(
     of MNE by a constant, since EEGLAB does not subtract means.
 
     Components in ``ica.exclude`` are marked for rejection (``EEG.reject.gcompreject``), unless
-    the recording is already cleaned, as EEGLAB would remove them entirely. The
-    probabilities are stored where EEGLAB looks for those of ICLabel
-    (``EEG.etc.ic_classification.ICLabel``, whose ``version`` names this package): what the
-    artifacts leave of 1 is "Brain" or "Other". The index of stability, the
-    method and the labels (``ica.labels_``) are stored in ``EEG.etc.mne_otica``.
+    the recording is already cleaned, as EEGLAB would remove them entirely. The probabilities are
+    stored where EEGLAB looks for those of ICLabel (``EEG.etc.ic_classification.ICLabel``, whose
+    ``version`` names this package): what the artifacts leave of 1 is "Brain" or "Other". The index
+    of stability, the method and the labels (``ica.labels_``) are stored in ``EEG.etc.mne_otica``.
     """
-    _check_fitted(ica)
+    _validate_type(ica, mne.preprocessing.ICA, "ica", "ICA")
+    if ica.current_fit == "unfitted":
+        raise RuntimeError("No fit available. Please fit ICA.")
     _validate_type(artifacts, (ArtifactScores, None), "artifacts", "ArtifactScores or None")
-    if artifacts is not None and artifacts.n_components != ica.n_components_:
-        raise ValueError(
-            f"artifacts is of {artifacts.n_components} components, the ICA has "
-            f"{ica.n_components_}; pass the artifacts of this ICA."
-        )
+    index = np.empty(0) if stability is None else stability.index
+    numbers = {} if stability is None else {"stability": len(index)}
+    numbers |= {} if artifacts is None else {"artifacts": artifacts.n_components}
+    for name, number in numbers.items():
+        if number != ica.n_components_:
+            raise ValueError(
+                f"{name} is of {number} components, the ICA has {ica.n_components_}; pass the "
+                f"{name} of this ICA."
+            )
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
-    index = _checked_index(stability, ica)
-    fname = _check_fname(fname, overwrite=overwrite, name="fname")
-    if Path(fname).suffix != ".set":
-        raise ValueError(f"EEGLAB reads files that end in .set, got {Path(fname).name}.")
+    fname = Path(_check_fname(fname, overwrite=overwrite, name="fname"))
+    if fname.suffix != ".set":
+        raise ValueError(f"EEGLAB reads files that end in .set, got {fname.name}.")
     with tempfile.TemporaryDirectory() as folder:
-        plain = Path(folder) / Path(fname).name
+        plain = Path(folder) / fname.name
         inst.export(plain, fmt="eeglab", verbose="error")
         # EEGLAB expects scalars and cells in these shapes.
         eeg = {k: v for k, v in loadmat(plain).items() if not k.startswith("__")}
     names = [str(name.squeeze()) for name in eeg["chanlocs"]["labels"].ravel()]
-    marked = [] if is_cleaned(inst.info) else ica.exclude
-    eeg |= _ica_fields(ica, names, marked)
-    types = dict(zip(inst.ch_names, inst.get_channel_types(), strict=True))
-    upper = np.array([types[name].upper() for name in names], dtype=object)
-    eeg["chanlocs"]["type"] = upper.reshape(eeg["chanlocs"].shape)
-    eeg["etc"] = {_FIELD: _own_fields(ica, index)}
+    eeg |= _ica_fields(ica, names, [] if is_cleaned(inst.info) else ica.exclude)
+    types = np.array([one.upper() for one in inst.get_channel_types(names)], dtype=object)
+    eeg["chanlocs"]["type"] = types.reshape(eeg["chanlocs"].shape)
+    names_of = [[k for k, own in ica.labels_.items() if c in own] for c in range(ica.n_components_)]
+    labels = np.array(["; ".join(names) for names in names_of], dtype=object)
+    eeg["etc"] = {_FIELD: {"method": ica.method, "stability_index": index, "labels": labels}}
     if artifacts is not None:
         eeg["etc"]["ic_classification"] = {"ICLabel": _classified(artifacts)}
     savemat(fname, eeg, appendmat=False)
     logger.info(f"Wrote {ica.n_components_} components to {fname}.")
-    return Path(fname)
+    return fname
 
 
 @verbose
@@ -145,37 +144,20 @@ def read_ica_eeglab(
     export_ica_eeglab
     """
     ica = mne.preprocessing.read_ica_eeglab(fname)
-    ica.pre_whitener_ = np.full_like(ica.pre_whitener_, MICROVOLT)
+    ica.pre_whitener_[:] = MICROVOLT
     eeg = loadmat(fname, simplify_cells=True, appendmat=False)
     eeg = eeg.get("EEG", eeg)
-    reject = eeg.get("reject")
-    if isinstance(reject, dict):
-        marked = np.atleast_1d(reject.get("gcompreject", []))
-        ica.exclude = np.flatnonzero(marked).tolist()
-    etc = eeg.get("etc")
-    own = etc.get(_FIELD, {}) if isinstance(etc, dict) else {}
+    # An empty field comes back as an empty array.
+    reject, etc = (x if isinstance(x := eeg.get(name), dict) else {} for name in ("reject", "etc"))
+    ica.exclude = np.flatnonzero(np.atleast_1d(reject.get("gcompreject", []))).tolist()
+    own = etc.get(_FIELD, {})
     if own:
-        ica.labels_ = _labels_by_name(np.atleast_1d(own["labels"]))
+        ica.labels_ = {}
+        for component, text in enumerate(np.atleast_1d(own["labels"])):
+            for name in filter(None, text.split("; ") if isinstance(text, str) else ()):
+                ica.labels_.setdefault(name, []).append(component)
     index = np.atleast_1d(own.get("stability_index", np.empty(0))).astype(float)
     return ica, index if len(index) else None
-
-
-def _check_fitted(ica: ICA) -> None:
-    _validate_type(ica, mne.preprocessing.ICA, "ica", "ICA")
-    if ica.current_fit == "unfitted":
-        raise RuntimeError("No fit available. Please fit ICA.")
-
-
-def _checked_index(stability: Stability | None, ica: ICA) -> NDArray[np.float64]:
-    """Return one index per component, or an empty array without stability."""
-    if stability is None:
-        return np.empty(0)
-    if len(stability.index) != ica.n_components_:
-        raise ValueError(
-            f"stability is of {len(stability.index)} components, the ICA has "
-            f"{ica.n_components_}; pass the stability of this ICA."
-        )
-    return stability.index
 
 
 def _classified(artifacts: ArtifactScores) -> dict[str, Any]:
@@ -205,31 +187,13 @@ def _ica_fields(ica: ICA, names: list[str], marked: list[int]) -> dict[str, Any]
             "on; pass the recording of the fit."
         )
     pca = ica.pca_components_[: ica.n_components_]
-    weights = ica.unmixing_matrix_ @ pca @ ica._pre_whiten(np.eye(len(ica.ch_names)))
-    weights *= MICROVOLT
+    sphere = np.eye(len(ica.ch_names))
+    weights = MICROVOLT * ica.unmixing_matrix_ @ pca @ ica._pre_whiten(sphere.copy())
     return {
         "icaweights": weights,
-        "icasphere": np.eye(len(ica.ch_names)),
+        "icasphere": sphere,
         "icawinv": np.linalg.pinv(weights),
         "icachansind": np.array([names.index(name) + 1.0 for name in ica.ch_names]),
         "icaact": np.empty((0, 0)),
         "reject": {"gcompreject": np.isin(np.arange(ica.n_components_), marked).astype(float)},
     }
-
-
-def _own_fields(ica: ICA, index: NDArray[np.float64]) -> dict[str, Any]:
-    labels = np.full(ica.n_components_, "", dtype=object)
-    for name, components in ica.labels_.items():
-        for component in components:
-            labels[component] = f"{labels[component]}; {name}".removeprefix("; ")
-    return {"method": ica.method, "stability_index": index, "labels": labels}
-
-
-def _labels_by_name(labels: NDArray) -> dict[str, list[int]]:
-    """Return the components of each label, in the form of MNE's ``labels_``."""
-    found: dict[str, list[int]] = {}
-    for component, text in enumerate(labels):
-        # An empty cell comes back as an empty array.
-        for name in filter(None, text.split("; ") if isinstance(text, str) else ()):
-            found.setdefault(name, []).append(component)
-    return found

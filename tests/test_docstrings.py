@@ -16,7 +16,7 @@ from mne_otica import datasets, metrics, simulation, viz
 from mne_otica.artifacts import ArtifactRow, ArtifactScores
 from mne_otica.cleaning.clean import Cleaned
 from mne_otica.evaluation.measures import Preservation, RMSReduction
-from mne_otica.study.access import Study
+from mne_otica.study.results import Study
 from mne_otica.trust.stability import Stability
 
 ROOT = Path(__file__).parents[1]

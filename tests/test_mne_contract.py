@@ -1,6 +1,6 @@
 """A tripwire: everything private in MNE that this package relies on, by name.
 
-If one of these fails on a new release, read `mne_otica/ica.py` and `mne_otica/_checks.py`
+If one of these fails on a new release, read `mne_otica/ica.py` and `mne_otica/utils/checks.py`
 beside MNE's `ica.py` again before anything else.
 """
 

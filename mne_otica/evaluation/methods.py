@@ -100,8 +100,11 @@ def _fit(settings: Sequence[Facts]) -> str:
     )
     if one["reject_by_annotation"]:
         text += " Spans annotated as bad were left out."
-    if any(each.get("evoked_free") for each in settings):
-        text += " The average responses to the events were subtracted from this copy."
+    onsets = [(each.get("evoked_free") or {}).get("onsets", {}) for each in settings]
+    if conditions := list(dict.fromkeys(name for one in onsets for name in one)):
+        counts = {name: [len(one[name]) for one in onsets if name in one] for name in conditions}
+        told = "; ".join(f"{name}: {_spread(n, '{:.0f}')}" for name, n in counts.items())
+        text += f" The average responses to the events ({told}) were subtracted from this copy."
     return text
 
 

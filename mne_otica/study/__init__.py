@@ -1,6 +1,6 @@
 """Clean many recordings, resume interrupted runs, and go on to averages of the cleaned ones."""
 
-from mne_otica.study.access import Study, read_study
-from mne_otica.study.study import clean_study
+import lazy_loader
 
-__all__ = ["Study", "clean_study", "read_study"]
+_NAMES = {"results": ["Study", "read_study"], "study": ["clean_study"]}
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs=_NAMES)

@@ -8,63 +8,29 @@ rejected if the table has changed since the person saw it.
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from mne_otica.artifacts import kinds
-from mne_otica.study import storage as files
-from mne_otica.study.access import read_study
-from mne_otica.study.components_table import (
-    cells,
-    decision,
-    edited_text,
-    glance,
-    read_table,
-    table_source,
-)
-from mne_otica.study.inputs import Name, Recording, Unit, bids_recording, group
-from mne_otica.study.rows import Row, badness, kept_rows
+from mne_otica.study.components_table import by_hand, edited_text, table_source, tsv_text
+from mne_otica.study.results import read_study
+from mne_otica.study.review_data import Opened, Refusal, topographies
+from mne_otica.study.scratch_and_locks import locked, write_text
+from mne_otica.study.sidecars import Options, digest
 from mne_otica.study.stages import UnitStages
-from mne_otica.study.state import Options
-from mne_otica.study.views import Opened, topographies
+from mne_otica.study.summary_table import Kept, Row, badness, kept_rows
 
 _MARKS = "review.tsv"
 _MARK_COLUMNS = ("recording", "later", "note", "who", "when")
-_MOST_OPEN = 2  # recordings that are kept in memory
 _LONGEST_NOTE = 2000
 # One at a time, as MNE's log level is global. Decisions do not wait for it.
 _COMPUTING = threading.Lock()
-
-
-class Refusal(ValueError):
-    """A request that cannot be fulfilled; nothing was changed."""
-
-    def __init__(self, status: HTTPStatus, message: str, **facts: Any) -> None:
-        super().__init__(message)
-        self.status, self.facts = status, facts
-
-
-@dataclass(frozen=True)
-class Item:
-    """A recording of the study, as found when the review started."""
-
-    row: Row
-    recording: Recording
-    unit: Unit
-
-    @property
-    def label(self) -> str:
-        """The name of the recording."""
-        return self.recording.name.label
 
 
 class Review:
@@ -83,65 +49,60 @@ class Review:
 
     def __init__(self, out: Path, who: str) -> None:
         self.out, self.who = out.absolute(), _one_line(who, "name")
-        self.items = _items(self.out)
-        self._name = (_bids_root(self.out) or self.out).name
-        self._opened: dict[tuple[int, str], Opened] = {}
+        read_study(self.out)  # raises if there is none
+        self.items = sorted(kept_rows(self.out).values(), key=lambda item: badness(item.row))
+        self._opened: tuple[tuple[int, str], Opened] | None = None
         self._writing = threading.Lock()
 
     # What is shown
 
     def study(self) -> dict[str, Any]:
         """Return the recordings, worst first."""
-        marks = self._marks()
-        rows = kept_rows(self.out)
+        marks, rows = self._marks(), kept_rows(self.out)
         return {
-            "name": self._name,
+            "name": (self.items[0].recording.bids_root or self.out).name,
             "who": self.who,
             "recordings": [
-                self._summary(item, rows.get(item.label, (None, item.row))[1], marks)
-                for item in self.items
+                self._summary(item, rows.get(item.label, item).row, marks) for item in self.items
             ],
         }
 
-    def _summary(self, item: Item, row: Row, marks: dict[str, dict[str, str]]) -> dict[str, Any]:
+    def _summary(self, item: Kept, row: Row, marks: dict[str, dict[str, str]]) -> dict[str, Any]:
         mark = marks.get(item.label, dict.fromkeys(_MARK_COLUMNS, ""))
         shown = ("status", "message", "kinds", "harm", "stability", "removed", "warnings")
         return {name: row[name] for name in shown} | {
             "label": item.label,
             "later": mark["later"] == "yes",
             "note": mark["note"],
-            "version": files.digest(mark),
+            "version": digest(mark),
             "changed": self._is_changed(item),
         }
 
-    def _is_changed(self, item: Item) -> bool:
+    def _is_changed(self, item: Kept) -> bool:
         """Return whether a run would clean a recording again because of a new decision."""
         work = self._work(item)
         applied = work.sidecar("apply", item.recording).get("Results")
         try:
             named = [list(one) for one in work.kinds_by_hand().items()]
-            return applied is not None and applied != {
-                "components": work.excluded(),
-                "kinds": named,
-            }
+            chosen = {"components": work.excluded(), "kinds": named}
+            return applied is not None and applied != chosen
         except (OSError, ValueError, KeyError):
             return False
 
     def recording(self, index: int) -> dict[str, Any]:
         """Return the components of a recording with topographies, or why there are none."""
-        item = self._item(index)
-        work = self._work(item)
+        item, work = self._at(index)
         shown = {
             "label": item.label,
             "has_signals": item.recording.path.exists(),
-            "has_report": work.report(item.recording).is_file(),
+            "has_report": work.path("report", item.recording).is_file(),
             "changed": self._is_changed(item),
             "kinds": list(kinds()),
             "shared": [one.name.label for one in item.unit.recordings if one != item.recording],
             "components": [],
             "problem": None,
         }
-        if not work.path("find", ".fif").exists():
+        if not work.path("find").exists():
             return shown | {"problem": "No ICA was fitted, so there are no components to show."}
         try:
             shown |= self._components(work)
@@ -154,16 +115,12 @@ class Review:
 
     def _components(self, work: UnitStages) -> dict[str, Any]:
         """Return the table of components and its version; raise if it is not valid."""
+        rows = work.rows_of_table()
         n_components = work.sidecar("fit")["Results"]["n_components"]
-        read_table(work.table, n_components)
-        text = table_source(work.table)
-        rows = cells(text)
-        rows = [rows.get(one, _kept(one)) for one in range(n_components)]
-        return {
-            "version": _version(text),
-            "components": rows,
-            "glances": [glance(row) for row in rows],
-        }
+        # A component that is missing from the table is kept.
+        kept = {"status": "good", "status_description": "n/a"}
+        rows = [rows.get(one, kept | {"component": str(one)}) for one in range(n_components)]
+        return {"version": digest(table_source(work.table)), "components": rows}
 
     def component(self, index: int, component: int) -> dict[str, Any]:
         """Return the time course and the spectrum of a component."""
@@ -175,17 +132,17 @@ class Review:
         self, index: int, component: int, channel: int | None = None, start: float | None = None
     ) -> dict[str, Any]:
         """Return the effect of the current decisions on a recording."""
-        item = self._item(index)
+        work = self._at(index)[1]
         with self._open(index) as opened:
             _check_number(component, opened.ica.n_components_, "component")
             if channel is not None:
                 _check_number(channel, len(opened.filtered.ch_names), "channel")
-            return opened.effect(self._work(item).excluded(), channel, start, component)
+            return opened.effect(work.excluded(), channel, start, component)
 
     def report(self, index: int) -> bytes:
         """Return the report of a recording."""
-        item = self._item(index)
-        path = self._work(item).report(item.recording)
+        item, work = self._at(index)
+        path = work.path("report", item.recording)
         try:
             # A symbolic link may lead to any file of the user.
             if path.resolve(strict=True) == self.out.resolve() / path.relative_to(self.out):
@@ -196,19 +153,17 @@ class Review:
 
     @contextmanager
     def _open(self, index: int) -> Iterator[Opened]:
-        """Read and filter a recording, unless it is in the cache."""
-        item = self._item(index)
-        work = self._work(item)
+        """Read and filter a recording, unless it is the last one that was."""
+        item, work = self._at(index)
         key = index, str(work.sidecar("find").get("Key"))
         with _COMPUTING:
-            try:
-                opened = self._opened.pop(key, None) or Opened(work, item.recording)
-            except (OSError, ValueError, KeyError) as error:
-                raise Refusal(HTTPStatus.NOT_FOUND, f"It cannot be shown: {error}") from error
-            self._opened[key] = opened
-            for other in list(self._opened)[:-_MOST_OPEN]:
-                del self._opened[other]
-            yield opened
+            if self._opened is None or self._opened[0] != key:
+                self._opened = None  # frees its memory first
+                try:
+                    self._opened = key, Opened(work, item.recording)
+                except (OSError, ValueError, KeyError) as error:
+                    raise Refusal(HTTPStatus.NOT_FOUND, f"It cannot be shown: {error}") from error
+            yield self._opened[1]
 
     # What people decide
 
@@ -226,53 +181,46 @@ class Review:
         ``version`` is that of the table that the person saw. A status, note or kind of None is
         not changed.
         """
-        item = self._item(index)
-        work = self._work(item)
+        item, work = self._at(index)
         note = None if note is None else _one_line(note, "note")
-        with self._writing, files.locked(self.out, "review"):
+        with self._writing, locked(self.out, "review"):
             try:
                 present = self._components(work)
                 text = table_source(work.table)
             except (OSError, ValueError, KeyError) as error:
                 raise Refusal(HTTPStatus.CONFLICT, str(error), components=[]) from error
-            if version != _version(text):
-                raise Refusal(
-                    HTTPStatus.CONFLICT, "Someone else has changed this table.", **present
-                )
+            if version != digest(text):
+                told = "Someone else has changed this table."
+                raise Refusal(HTTPStatus.CONFLICT, told, **present)
             _check_number(component, len(present["components"]), "component")
             row = present["components"][component]
-            changes = decision(row, self.who, _now(), status, note, kind)
-            _write(self.out, work.table, edited_text(text, {component: changes}))
+            changes = {"status": row["status"], "who": self.who, "when": _now()}
+            changes["note"] = row.get("note", "n/a") if note is None else note or "n/a"
+            if status is not None and status != row["status"]:
+                why = by_hand(status, row["status_description"])
+                changes |= {"status": status, "status_description": why}
+            if kind is not None:
+                changes["kind"] = kind or "n/a"
+            write_text(self.out, work.table, edited_text(text, {component: changes}))
             return self._components(work) | {"changed": self._is_changed(item)}
 
     def mark(self, index: int, version: str, later: bool, note: str) -> dict[str, Any]:
         """Mark a recording for later, or write a note on it; return its summary."""
-        item = self._item(index)
-        with self._writing, files.locked(self.out, "review"):
+        item = self._at(index)[0]
+        with self._writing, locked(self.out, "review"):
             marks = self._marks()
             present = marks.get(item.label, dict.fromkeys(_MARK_COLUMNS, ""))
-            if version != files.digest(present):
-                raise Refusal(
-                    HTTPStatus.CONFLICT,
-                    "Someone else has marked this recording.",
-                    recording=self._summary(item, item.row, marks),
-                )
-            marks[item.label] = {
-                "recording": item.label,
-                "later": "yes" if later else "no",
-                "note": _one_line(note, "note"),
-                "who": self.who,
-                "when": _now(),
-            }
-            file = io.StringIO(newline="")
-            writer = csv.DictWriter(file, _MARK_COLUMNS, delimiter="\t", lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(marks[label] for label in sorted(marks))
-            _write(self.out, self.out / _MARKS, file.getvalue())
+            if version != digest(present):
+                told = "Someone else has marked this recording."
+                summary = self._summary(item, item.row, marks)
+                raise Refusal(HTTPStatus.CONFLICT, told, recording=summary)
+            values = item.label, "yes" if later else "no", _one_line(note, "note"), self.who, _now()
+            marks[item.label] = dict(zip(_MARK_COLUMNS, values, strict=True))
+            rows = [list(marks[label].values()) for label in sorted(marks)]
+            write_text(self.out, self.out / _MARKS, tsv_text(_MARK_COLUMNS, rows))
             return self._summary(item, item.row, marks)
 
     def _marks(self) -> dict[str, dict[str, str]]:
-        """Return the marks on recordings, by label."""
         try:
             content = (self.out / _MARKS).read_bytes()
         except FileNotFoundError:
@@ -287,27 +235,12 @@ class Review:
 
     # What is where
 
-    def _item(self, index: int) -> Item:
+    def _at(self, index: int) -> tuple[Kept, UnitStages]:
         _check_number(index, len(self.items), "recording")
-        return self.items[index]
+        return self.items[index], self._work(self.items[index])
 
-    def _work(self, item: Item) -> UnitStages:
+    def _work(self, item: Kept) -> UnitStages:
         return UnitStages(item.unit, self.out, Options({}, ()))
-
-
-def _kept(component: int) -> dict[str, str]:
-    """Return the row of a component missing from the table: it is kept."""
-    return {"component": str(component), "status": "good"}
-
-
-def _write(out: Path, path: Path, text: str) -> None:
-    """Write a file atomically, with its own line ends."""
-    with files.staged(out, path.parent) as scratch:
-        (scratch / path.name).write_bytes(text.encode())
-
-
-def _version(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _now() -> str:
@@ -317,51 +250,11 @@ def _now() -> str:
 def _one_line(text: str, what: str) -> str:
     """Return text on one line for a cell of a table; raise if it is too long."""
     if len(text) > _LONGEST_NOTE:
-        raise Refusal(
-            HTTPStatus.BAD_REQUEST,
-            f"A {what} has at most {_LONGEST_NOTE} characters, not {len(text)}; shorten it.",
-        )
+        told = f"A {what} has at most {_LONGEST_NOTE} characters, not {len(text)}; shorten it."
+        raise Refusal(HTTPStatus.BAD_REQUEST, told)
     return " ".join("".join(one if one.isprintable() else " " for one in text).split())
 
 
 def _check_number(number: int, count: int, what: str) -> None:
     if not 0 <= number < count:
         raise Refusal(HTTPStatus.NOT_FOUND, f"There is no {what} {number}; there are {count}.")
-
-
-# The recordings
-
-
-def _items(out: Path) -> list[Item]:
-    """Return the recordings of a study, worst first."""
-    read_study(out)  # raises if there is none
-    rows = kept_rows(out)
-    root = _bids_root(out)
-    recordings = {label: _recording(path, label, root) for label, (path, _) in rows.items()}
-    names = {unit.name.label: unit.name for unit in group(list(recordings.values()), True)}
-    members: dict[str, list[Recording]] = {}
-    for label, (_, row) in rows.items():
-        members.setdefault(row["unit"], []).append(recordings[label])
-    items = []
-    for label, (_, row) in rows.items():
-        own, shared = recordings[label].name, names.get(row["unit"])
-        together = shared is not None and row["unit"] != label
-        sharing = tuple(members[row["unit"]]) if together else (recordings[label],)
-        items.append(Item(row, recordings[label], Unit(shared if together else own, sharing)))
-    return sorted(items, key=lambda item: badness(item.row))
-
-
-def _bids_root(out: Path) -> Path | None:
-    """Return the root of the BIDS study of the recordings, if there is one."""
-    links = files.read_json(out / "dataset_description.json").get("DatasetLinks")
-    link = links.get("raw") if isinstance(links, dict) else None
-    return None if link is None else Path(os.path.normpath(out / str(link)))
-
-
-def _recording(path: Path, label: str, root: Path | None) -> Recording:
-    """Return the recording of a row."""
-    if root is not None and root in path.parents:
-        recording = bids_recording(path, root)
-        if recording.name.label == label:
-            return recording
-    return Recording(path, Name(Path(), label))

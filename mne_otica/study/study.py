@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
+import mne
 from mne.utils import logger, verbose
 
 from mne_otica import __version__
-from mne_otica.cleaning.decide import DEFAULT, check_artifacts
+from mne_otica.cleaning.clean import check_options
+from mne_otica.cleaning.decide import DEFAULT
 from mne_otica.ica import ICA
-from mne_otica.removal.remove import REMOVALS
 from mne_otica.signals.reading import check_band
-from mne_otica.study import storage as files
-from mne_otica.study.access import Study, counted
+from mne_otica.solver._linalg import one_blas_thread
+from mne_otica.study import scratch_and_locks as files
+from mne_otica.study import summary_table
+from mne_otica.study.file_names import result_path
 from mne_otica.study.inputs import Recording, Unit, find_bids, find_files, group
-from mne_otica.study.rows import Row, badness, kept_rows, other_rows
-from mne_otica.study.stages import finished, planned, process
-from mne_otica.study.state import STAGES, Options
-from mne_otica.study.summary import write_summary
-from mne_otica.study.workers import run_units
+from mne_otica.study.results import Study, counted
+from mne_otica.study.sidecars import PARAMETERS, STAGES, Options, UnitState, json_text, read_json
+from mne_otica.study.stages import UnitStages
+from mne_otica.study.summary_page import write_summary
+from mne_otica.study.summary_table import Row
 from mne_otica.utils.checks import _check_option, _validate_flag, _validate_number, _validate_type
 
 __all__ = ["clean_study"]
@@ -87,14 +91,8 @@ def clean_study(
     events : str | sequence of str | None
         The conditions: trial types of ``events.tsv`` in BIDS, or names of annotations. If passed,
         the ICA is fitted without the evoked responses, see :func:`mne_otica.clean_raw`.
-    n_components : int | float | None
-        The number of components.
-    l_freq, h_freq : float | None
-        The band that the ICA is fitted on, in Hz.
-    random_state : int | None
-        The seed.
-    max_components : int
-        The maximum number of blink components.
+    n_components, l_freq, h_freq, random_state, max_components : int | float | None
+        Number of components, band and seed of the ICA, and maximum number of blink components.
     reject_by_annotation : bool
         Whether to leave out spans annotated as bad. Artifacts in these spans are not removed,
         unless whole components are.
@@ -138,76 +136,65 @@ def clean_study(
     The components that ``apply`` removes are those with the status ``bad`` in
     ``components.tsv``. Edit it and run ``apply`` and ``evaluate`` again, or all stages.
     """
+    given = locals().copy()
     _check_option("on_error", on_error, ("continue", "abort"))
     for stage in stages:
         _check_option("stages", stage, STAGES)
+    flags = ("reject_by_annotation", "find_bad_channels", "stability")
+    for name in (*flags, "concatenate_runs", "overwrite", "dry_run"):
+        _validate_flag(given[name], name)
     _validate_type(n_jobs, "int-like", "n_jobs")
-    _validate_flag(concatenate_runs, "concatenate_runs")
-    _validate_flag(overwrite, "overwrite")
-    _validate_flag(dry_run, "dry_run")
-    parameters = dict(
-        artifacts=list(check_artifacts(artifacts)),
-        removal=removal,
-        events=None if events is None else [events] if isinstance(events, str) else list(events),
-        n_components=n_components,
-        l_freq=l_freq,
-        h_freq=h_freq,
-        random_state=random_state,
-        max_components=max_components,
-        reject_by_annotation=reject_by_annotation,
-        find_bad_channels=find_bad_channels,
-        stability=stability,
-    )
-    _check_parameters(parameters)
+    # Raise early for parameters with which every recording would fail.
+    kinds = check_options(artifacts, removal, max_components)
+    ICA(n_components)
+    check_band(l_freq, h_freq)
+    for name in _listed(events) or []:
+        _validate_type(name, str, "events", "a trial type or a list of trial types")
+    _validate_type(random_state, ("int-like", None), "random_state", "an int or None")
+    _validate_number(random_state or 0, "random_state", at_least=0)
+    parameters = {name: given[name] for names in PARAMETERS.values() for name in names}
+    parameters |= {"artifacts": list(kinds), "events": _listed(events)}
     options = Options(parameters, tuple(one for one in STAGES if one in stages), overwrite)
-    entities = dict(
-        subject=_listed(subject), session=_listed(session), task=_listed(task), run=_listed(run)
-    )
+    entities = {name: _listed(given[name]) for name in ("subject", "session", "task", "run")}
     recordings, out = _recordings(inputs, out, bids_root, datatype, entities)
     units = group(recordings, concatenate_runs)
+    works = [UnitState(unit, out, options) for unit in units]
+    todo = [_pending(work) for work in works]
     if dry_run:
-        for unit in units:
-            logger.info(f"{unit.name.label}: {planned(unit, out, options)}")
+        for unit, pending in zip(units, todo, strict=True):
+            logger.info(f"{unit.name.label}: {pending or 'nothing'}")
         return Study([], out)
-    _spare_inputs(recordings, out)
+    for path in {out / result_path("apply", x.name, x.name) for x in recordings}:
+        if path in {recording.path for recording in recordings}:
+            raise ValueError(f"{path} is an input and would be written to; choose another folder.")
     _prepare(out, bids_root)
-    rows, waiting = [], []
-    for unit in units:
-        done = finished(unit, out, options)
-        if done is None:
-            waiting.append(unit)
-        else:
-            rows += done
+    rows = []
+    for work, pending in zip(works, todo, strict=True):
+        if not pending:
+            work.notes.save()
+            rows += _process(work.unit, out, options)
     logger.info(f"{len(recordings)} recording(s), {len(rows)} of them already done.")
     try:
+        waiting = [unit for unit, pending in zip(units, todo, strict=True) if pending]
         rows += _work(waiting, out, options, n_jobs, dask, on_error)
     finally:
         files.discard_leftovers(out)  # of workers that were stopped
-        page = write_summary(out, [*rows, *other_rows(out, recordings)])
+        page = write_summary(out, [*rows, *summary_table.other_rows(out, recordings)])
     logger.info(f"{counted(rows)}. Summary: {page}")
     logger.info("To remove other components, edit *_components.tsv and run again.")
-    return Study(sorted(rows, key=badness), out)
+    return Study(sorted(rows, key=summary_table.badness), out)
 
 
-def _check_parameters(parameters: Mapping[str, Any]) -> None:
-    """Raise early for parameters with which every recording would fail."""
-    _check_option("removal", parameters["removal"], REMOVALS)
-    for name in parameters["events"] or []:
-        _validate_type(name, str, "events", "a trial type or a list of trial types")
-    ICA(parameters["n_components"])
-    check_band(parameters["l_freq"], parameters["h_freq"])
-    seed, most = parameters["random_state"], parameters["max_components"]
-    _validate_type(seed, ("int-like", None), "random_state", "an int or None")
-    if seed is not None:
-        _validate_number(seed, "random_state", at_least=0)
-    _validate_type(most, "int-like", "max_components")
-    _validate_number(most, "max_components", at_least=1)
-    for name in ("reject_by_annotation", "find_bad_channels", "stability"):
-        _validate_flag(parameters[name], name)
+def _listed(values: Filter) -> list[str] | None:
+    return [values] if isinstance(values, str) else values and list(values)
 
 
-def _listed(values: Filter) -> Sequence[str] | None:
-    return [values] if isinstance(values, str) else values
+def _pending(work: UnitState) -> str:
+    """Return the pending stages of a unit, or why it will fail."""
+    try:
+        return ", ".join(work.pending())
+    except Exception as error:  # which is raised again, and reported, when the unit is processed
+        return f"will fail: {summary_table.sentence_of(error)}"
 
 
 def _recordings(
@@ -215,42 +202,31 @@ def _recordings(
     out: str | Path | None,
     bids_root: str | Path | None,
     datatype: str | None,
-    entities: dict[str, Sequence[str] | None],
+    entities: dict[str, list[str] | None],
 ) -> tuple[list[Recording], Path]:
-    """Return the recordings and the output folder."""
     if (inputs is None) == (bids_root is None):
         raise ValueError("Give either a list of files or bids_root, one of the two.")
+    wanted = {name: values for name, values in entities.items() if values}
     if bids_root is not None:
         if find_spec("mne_bids") is None:
             raise ImportError("BIDS studies need the package mne-bids; install mne-otica[bids].")
         recordings = find_bids(bids_root, datatype=datatype, **entities)
-        out = Path(bids_root, "derivatives", "mne-otica") if out is None else Path(out)
+        out = Path(bids_root, "derivatives", "mne-otica") if out is None else out
+    elif wanted:
+        raise ValueError(f"{', '.join(wanted)} can be chosen in BIDS studies only.")
+    elif out is None:
+        raise ValueError("There is no output folder; pass out, on the command line --out FOLDER.")
     else:
-        wanted = [name for name, values in entities.items() if values]
-        if wanted:
-            raise ValueError(f"{', '.join(wanted)} can be chosen in BIDS studies only.")
-        if out is None:
-            raise ValueError(
-                "There is no output folder; pass out, on the command line --out FOLDER."
-            )
-        out = Path(out)
-        known = {path: label for label, (path, _) in kept_rows(out.absolute()).items()}
-        recordings = find_files(inputs, known)
+        known = summary_table.kept_rows(Path(out).absolute())
+        recordings = find_files(inputs, {one.recording.path: name for name, one in known.items()})
     if not recordings:
-        chosen = ", ".join(f"{name} {values}" for name, values in entities.items() if values)
+        where = f" in {bids_root}" if bids_root else ""
+        chosen = ", ".join(f"{name} {values}" for name, values in wanted.items())
+        chosen = chosen and f" for {chosen}"
         raise FileNotFoundError(
-            f"No recordings were found{f' in {bids_root}' if bids_root else ''}"
-            f"{f' for {chosen}' if chosen else ''}; check the folder and the choice."
+            f"No recordings were found{where}{chosen}; check the folder and the choice."
         )
-    return recordings, out.absolute()
-
-
-def _spare_inputs(recordings: list[Recording], out: Path) -> None:
-    """Raise if a result would overwrite a recording."""
-    inputs = {recording.path for recording in recordings}
-    for recording in recordings:
-        if (path := out / recording.name.file("clean", "raw", ".fif")) in inputs:
-            raise ValueError(f"{path} is an input and would be written to; choose another folder.")
+    return recordings, Path(out).absolute()
 
 
 def _prepare(out: Path, bids_root: str | Path | None) -> None:
@@ -258,7 +234,7 @@ def _prepare(out: Path, bids_root: str | Path | None) -> None:
     if out.exists() and not out.is_dir():
         raise ValueError(f"The output folder {out} is a file; choose another.")
     path = out / "dataset_description.json"
-    present = files.read_json(path)
+    present = read_json(path)
     if path.exists() and "mne-otica" not in str(present.get("GeneratedBy")):
         raise ValueError(f"{out} holds another data set; choose another output folder.")
     with files.explained(out):
@@ -274,8 +250,7 @@ def _prepare(out: Path, bids_root: str | Path | None) -> None:
         link = Path(os.path.relpath(Path(bids_root).absolute(), out)).as_posix()
         description["DatasetLinks"] = {"raw": link}
     if description != present:
-        with files.staged(out, out) as scratch:
-            files.write_json(scratch / path.name, description)
+        files.write_text(out, path, json_text(description))
 
 
 def _work(
@@ -283,8 +258,7 @@ def _work(
 ) -> list[Row]:
     done = []
     total = sum(len(unit.recordings) for unit in units)
-    work = partial(process, out=out, options=options)
-    for rows in run_units(units, work, n_jobs=n_jobs, dask=dask):
+    for rows in _run_units(units, out, options, n_jobs, dask):
         for row in rows:
             done.append(row)
             told = f"{row['recording']}: {row['status']}, {row['message']}"
@@ -293,3 +267,86 @@ def _work(
         if failed and on_error == "abort":
             raise RuntimeError(f"{failed[0]['recording']} failed: {failed[0]['message']}")
     return done
+
+
+def _process(unit: Unit, out: Path, options: Options) -> list[Row]:
+    """Run all pending stages of a unit; return one row per recording, also if it failed.
+
+    Raises only if the output folder cannot be written to, as all other units would fail, too.
+    Another run on the same unit waits, and then finds it done.
+    """
+    # With one thread of BLAS, the last digits do not depend on the number of workers.
+    with files.explained(out), files.locked(out, unit.name.label), one_blas_thread():
+        work, failed, rows = UnitStages(unit, out, options), None, []
+        shared = [stage for stage in options.stages if stage in STAGES[:2]]
+        try:
+            for stage in shared:
+                work.do(stage)
+        except files.OutputError:
+            raise
+        except Exception as error:
+            failed = error
+        for recording in unit.recordings:
+            try:
+                if failed is not None:
+                    raise failed
+                for stage in options.stages[len(shared) :]:
+                    work.do(stage, recording)
+                row = summary_table.row_of(work, recording)
+            except files.OutputError:
+                raise
+            except Exception as error:
+                row = summary_table.failed_row(recording, error)
+            summary_table.keep_row(out, recording, unit, row)
+            rows.append(row)
+        work.notes.save()
+        return rows
+
+
+def _run_units(
+    units: Sequence[Unit], out: Path, options: Options, n_jobs: int = 1, dask: str | None = None
+) -> Iterator[list[Row]]:
+    """Process units and yield their rows as they finish."""
+    if dask is None and (n_jobs == 1 or len(units) < 2):
+        yield from (_process(unit, out, options) for unit in units)
+        return
+    try:
+        from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+    except ImportError as error:
+        raise ImportError(
+            f"n_jobs={n_jobs} needs the package joblib; install mne-otica[parallel], or use 1."
+        ) from error
+    tasks = [delayed(_in_worker)(unit, out, options, logger.level) for unit in units]
+    # One thread each, as more would compete for the cores.
+    n_workers = min(effective_n_jobs(n_jobs), len(units))
+    local = partial(parallel_config, "loky", n_jobs=n_workers, inner_max_num_threads=1)
+    with local() if dask is None else _on_cluster(dask):
+        try:
+            yield from Parallel(return_as="generator_unordered")(tasks)
+        except BrokenExecutor as error:
+            raise RuntimeError(
+                "A worker was killed, perhaps because memory ran out. Run again with fewer jobs; "
+                "finished stages are not repeated."
+            ) from error
+
+
+def _in_worker(unit: Unit, out: Path, options: Options, level: int) -> list[Row]:
+    import matplotlib
+
+    matplotlib.use("agg")
+    with mne.use_log_level(level):
+        return _process(unit, out, options)
+
+
+@contextmanager
+def _on_cluster(address: str) -> Iterator[None]:
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ImportError(
+            "A Dask cluster needs the package distributed; install mne-otica[dask]."
+        ) from error
+    from joblib import parallel_config
+
+    with Client(address), parallel_config("dask"):
+        yield

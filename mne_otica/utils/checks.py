@@ -3,11 +3,12 @@
 from contextlib import nullcontext
 
 import numpy as np
-from mne._fiff.pick import _picks_to_idx
-from mne._fiff.proj import make_projector as _make_projector
-from mne._fiff.utils import _mult_cal_one
-from mne.annotations import _annotations_starts_stops
-from mne.utils import _check_option, _validate_type
+from mne._fiff.pick import _picks_to_idx as _picks_to_idx
+from mne._fiff.proj import make_projector as _make_projector  # noqa: F401
+from mne._fiff.utils import _mult_cal_one as _mult_cal_one
+from mne.annotations import _annotations_starts_stops as _annotations_starts_stops
+from mne.utils import _check_option as _check_option
+from mne.utils import _validate_type as _validate_type
 from mne.utils import warn as _mne_warn
 from numpy.typing import ArrayLike, NDArray
 
@@ -15,21 +16,6 @@ try:
     from mne.utils import _limit_blas_threads as limit_blas_threads
 except ImportError:  # before MNE 1.13
     limit_blas_threads = nullcontext
-
-__all__ = [
-    "_annotations_starts_stops",
-    "_check_option",
-    "_make_projector",
-    "_mult_cal_one",
-    "_picks_to_idx",
-    "_validate_flag",
-    "_validate_matrix",
-    "_validate_number",
-    "_validate_type",
-    "as_generator",
-    "limit_blas_threads",
-    "warn",
-]
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
@@ -42,9 +28,7 @@ def warn(message: str, category: type[Warning] = RuntimeWarning) -> None:
 def as_generator(random_state: RandomState) -> np.random.Generator:
     """Return a Generator; None draws a random seed."""
     _validate_type(
-        random_state,
-        ("int-like", np.random.RandomState, np.random.Generator, None),
-        "random_state",
+        random_state, ("int-like", np.random.RandomState, np.random.Generator, None), "random_state"
     )
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(2**31)

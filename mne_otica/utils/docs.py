@@ -7,11 +7,6 @@ _SHARED = {
     "inst_raw": """
 inst : instance of Raw
     The recording. It is not changed.""",
-    "event_channels": """
-ch_name : str | sequence of str | None
-    Channels to use instead of those found automatically.
-event_id : int
-    The third column of the events.""",
     "reject_spans": """
 reject_by_annotation : bool
     Whether to leave out spans annotated as bad.""",

@@ -186,9 +186,14 @@ def _map(maps: SmallMaps, glance: Glance) -> str:
     """Return the topography of a component as an image clipped to the head."""
     if maps.images is None:
         return _bars(maps.weights[:, glance.component], glance.name)
+    return topography(maps.images[glance.component], glance.name)
+
+
+def topography(image: NDArray[np.float64], name: str) -> str:
+    """Return a small topography on a head."""
     return (
-        f"<svg viewBox='-1.1 -1.2 2.2 2.3' role='img' aria-label='Topography of {glance.name}'>"
-        f"<image href='{_png(maps.images[glance.component])}' x='-1' y='-1' width='2' height='2' "
+        f"<svg viewBox='-1.1 -1.2 2.2 2.3' role='img' aria-label='Topography of {name}'>"
+        f"<image href='{_png(image)}' x='-1' y='-1' width='2' height='2' "
         "style='clip-path: circle(50%)'/>"
         "<path d='M-.12 -.993 L0 -1.13 L.12 -.993' fill='none' stroke='currentColor' "
         "stroke-width='.03'/><circle r='1' fill='none' stroke='currentColor' "

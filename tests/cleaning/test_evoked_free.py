@@ -130,6 +130,7 @@ def test_a_study_fits_without_the_responses(coupled, tmp_path, capsys):
     assert "fitted without the evoked responses" in told["with"]
     assert "blinks differ" in told["with"]
     assert "fitted" not in told["other"]
+    assert "responses to the events (target: 40; standard: 40) were subt" in study.methods()[0]
     (audited,) = [one for one in study.to_audit() if one.name == "with"]
     np.testing.assert_allclose(audited.before.get_data(), coupled.raw.get_data(), atol=1e-9)
     command = ["audit", str(study.out), "--events", "target", "standard"]

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from mne_otica.simulation import simulate_raw
 from mne_otica.study.components_table import bad_components, read_table
-from mne_otica.study.server import ReviewServer
+from mne_otica.study.review_server import ReviewServer
 
 N_COMPONENTS = 10
 
@@ -38,6 +38,12 @@ def number(review, label):
 
 def table_of(out, label="one"):
     return out / f"{label}_proc-ica_components.tsv"
+
+
+def decided(path, n_components=N_COMPONENTS):
+    """Return status and reason of each component in a table."""
+    rows = read_table(path, n_components)
+    return {k: (row["status"], row["status_description"]) for k, row in rows.items()}
 
 
 def split(out, label="one"):

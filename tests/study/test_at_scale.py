@@ -8,7 +8,7 @@ from pathlib import Path
 import mne
 import pytest
 from test_study import contents, redone, state, summary
-from test_workers import assert_resumed, killed_after_a_result, run
+from test_workers import COMMAND, assert_resumed, killed_after_a_result, run
 
 study = pytest.importorskip("benchmarks.study", reason="run from the top of a checkout")
 
@@ -105,6 +105,23 @@ def test_killed_ten_times(tmp_path, n_jobs):
     assert sum(killed_after_a_result(tmp_path, command, rng.uniform(0, 0.2)) for _ in range(10)) > 5
     assert_resumed(tmp_path, command)
     assert {path: path.read_bytes() for path in inputs} == inputs
+
+
+def test_two_containers_on_one_folder(tmp_path):
+    """Two namespaces of processes, where the same numbers name others; one is killed five times."""
+    apart = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if shutil.which("unshare") is None or subprocess.run([*apart, "true"], check=False).returncode:
+        pytest.skip("cannot make a namespace of processes")
+    (tmp_path / "in").mkdir()
+    paths = study.make_files(tmp_path / "in", 8, 20.0)
+    assert run("run", *paths, "-o", tmp_path / "whole").returncode == 0
+    command = ["run", *map(str, paths), "-o", str(tmp_path / "killed"), "--n-jobs", "2"]
+    options = dict(stdout=subprocess.DEVNULL, start_new_session=True)
+    survivor = subprocess.Popen([*apart, *COMMAND, *command], **options)
+    for _ in range(5):
+        killed_after_a_result(tmp_path, command, 0.0, apart)
+    assert survivor.wait() == 0
+    assert_resumed(tmp_path, command)
 
 
 @pytest.fixture

@@ -6,10 +6,11 @@ import mne
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from reviewing import decided
 
 from mne_otica import clean_study
 from mne_otica.simulation import simulate_raw
-from mne_otica.study.components_table import read_table
+from mne_otica.study.file_names import result_path
 from mne_otica.study.inputs import find_bids, group
 
 mne_bids = pytest.importorskip("mne_bids")
@@ -72,7 +73,7 @@ def test_names_are_those_of_mne_bids(root, tmp_path):
     expected = mne_bids.get_bids_path_from_fname(folder / name).update(
         processing="clean", suffix="raw", extension=".fif", root=tmp_path, check=False
     )
-    assert tmp_path / recording.name.file("clean", "raw", ".fif") == expected.fpath
+    assert tmp_path / result_path("apply", recording.name, recording.name) == expected.fpath
     (folder / name.replace(".edf", ".set")).touch()
     with pytest.raises(ValueError, match="more than one format"):
         group(find_bids(tmp_path), concatenate_runs=False)
@@ -154,9 +155,9 @@ def test_icalabel_reads_and_edits_the_table(derivatives, tmp_path):
     copy.fpath.parent.mkdir(parents=True)
     copy.fpath.write_text(text, encoding="utf-8")
     annotation.mark_component(1, copy, method="manual", label="muscle artifact", author="me")
-    rows = read_table(copy.fpath, n_components=len(text.splitlines()) - 1)
+    rows = decided(copy.fpath, len(text.splitlines()) - 1)
     assert rows[1] == ("bad", "Manually-annotated: muscle artifact")
-    before = read_table(path.fpath, n_components=len(rows))
+    before = decided(path.fpath, len(rows))
     assert {k: rows[k][0] for k in rows if k != 1} == {k: before[k][0] for k in before if k != 1}
 
 

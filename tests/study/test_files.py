@@ -18,8 +18,9 @@ from numpy.testing import assert_array_equal
 import mne_otica
 from mne_otica import clean_raw, clean_study
 from mne_otica.simulation import simulate_raw
-from mne_otica.study import storage as files
-from mne_otica.study.state import STAGES
+from mne_otica.study import scratch_and_locks as files
+from mne_otica.study import sidecars
+from mne_otica.study.sidecars import STAGES
 
 ODD_NAMES = ["two words_raw.fif", "Übung-日本_raw.fif", "50%&more;$HOME_raw.fif", "-o_raw.fif"]
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -168,7 +169,7 @@ def test_content_replaced_with_equal_size_and_time(recording, out, tmp_path):
     """Only the time of the last change, which programs cannot set, tells."""
     copy = tmp_path / recording.name
     shutil.copyfile(recording, copy)
-    notes = files.Notes(out, "one")
+    notes = sidecars.Notes(out, "one")
     before, stat = notes.hash_of(copy), copy.stat()
     content = bytearray(copy.read_bytes())
     content[-100] ^= 1
@@ -309,7 +310,7 @@ def test_sidecars_with_wrong_values_are_made_anew(recording, out, junk):
         content = json.loads(path.read_text())
         for name in ("Results", "Parameters", "Warnings", "Outputs"):
             path.write_text(json.dumps(content | {name: junk}))
-            assert content[name] == junk or files.unsealed(files.read_json(path)) == {}
+            assert content[name] == junk or sidecars.unsealed(sidecars.read_json(path)) == {}
     for path in (out / files.WORK).rglob("*.json"):
         content = json.loads(path.read_text())
         path.write_text(json.dumps(dict.fromkeys(content, junk)))
@@ -340,10 +341,10 @@ def test_names_in_sidecars_lead_nowhere(recording, out, name, stages, written):
     """Even where someone has sealed them anew."""
     (out.parent / "escape").write_text("mine")
     for path in out.glob("one_*.json"):
-        content = files.unsealed(json.loads(path.read_text()))
+        content = sidecars.unsealed(json.loads(path.read_text()))
         content["Outputs"] = {name: "0" * 64}
         content["Results"]["report"] = name
-        path.write_text(json.dumps(files.sealed(content)))
+        path.write_text(json.dumps(sidecars.sealed(content)))
     written.clear()
     clean_study([recording], out, stages=stages)
     assert outside(written, out) == []

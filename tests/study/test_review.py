@@ -9,6 +9,7 @@ import mne
 import pytest
 from reviewing import (
     anew,
+    decided,
     everything,
     flip,
     number,
@@ -21,7 +22,7 @@ from reviewing import (
 
 from mne_otica import clean_study, read_study
 from mne_otica.cli import main
-from mne_otica.study.components_table import bad_components, cells, edited_text, read_table
+from mne_otica.study.components_table import bad_components, edited_text, read_table
 from mne_otica.study.review import Refusal, Review
 
 # %% What is shown
@@ -131,7 +132,7 @@ def test_decision_is_an_edit_by_hand(out, review):
     assert answer["changed"]
     new = table.read_text(encoding="utf-8").splitlines()
     assert new[0].split("\t") == [*old[0].split("\t"), "who", "when", "note"]
-    row = cells("\n".join(new))[chosen]
+    row = read_table(table, 10)[chosen]
     assert row["status"] == "bad"
     assert row["status_description"].startswith("Removed by hand")
     assert (row["who"], row["note"]) == ("Ann", "looks like a blink")
@@ -187,11 +188,11 @@ def test_a_person_says_which_kind_a_component_is(out, review, recordings):
 
 def test_changing_ones_mind_leaves_nothing_to_do(out, review, recordings):
     removed = split(out)[0][0]
-    before = read_table(table_of(out), 10)
+    before = decided(table_of(out))
     flip(review, "one", removed, "good")
-    assert read_table(table_of(out), 10)[removed][1].startswith("Kept by hand; before: Auto")
+    assert decided(table_of(out))[removed][1].startswith("Kept by hand; before: Auto")
     assert not flip(review, "one", removed, "bad")["changed"]
-    assert read_table(table_of(out), 10) == before
+    assert decided(table_of(out)) == before
     cleaned = written(out)
     clean_study(recordings, out)
     assert anew(cleaned, out) == []
@@ -210,7 +211,7 @@ def test_table_of_a_spreadsheet_stays_one(out, review):
     text = table.read_bytes()
     assert text.startswith("\ufeff".encode())
     assert text.count(b"\r\n") == text.count(b"\n") == 11
-    rows = cells(text.decode())
+    rows = read_table(table, 10)
     assert [row["mine"] for row in rows.values()] == [str(k) for k in range(1, 11)]
     assert rows[1]["status_description"] == 'a "quoted" reason'
     assert rows[4]["note"] == '"quoted'
@@ -227,7 +228,7 @@ def test_table_with_gaps_can_be_decided_about(out, review):
     assert [row["component"] for row in shown] == [str(k) for k in range(10)]
     flip(review, "one", 5, None, "fine")
     flip(review, "one", 3, "bad")
-    rows = cells(table.read_text(encoding="utf-8"))
+    rows = read_table(table, 10)
     assert sorted(rows) == list(range(10))
     assert (rows[3]["status"], rows[5]["note"]) == ("bad", "fine")
 
@@ -235,7 +236,7 @@ def test_table_with_gaps_can_be_decided_about(out, review):
 def test_decisions_outlive_another_search(out, review, recordings):
     flip(review, "one", 3, "bad", "seen")
     clean_study(recordings, out, max_components=1)
-    row = cells(table_of(out).read_text(encoding="utf-8"))[3]
+    row = read_table(table_of(out), 10)[3]
     assert (row["status"], row["who"], row["note"]) == ("bad", "Ann", "seen")
 
 
@@ -296,7 +297,7 @@ def test_people_at_once_lose_nothing(out):
         thread.start()
     for thread in threads:
         thread.join()
-    rows = cells(table_of(out).read_text(encoding="utf-8"))
+    rows = read_table(table_of(out), 10)
     assert [row["note"] for row in rows.values()] == ["by Ann", "by Bob"] * 5
     assert bad_components(read_table(table_of(out), 10)) == list(range(10))
 

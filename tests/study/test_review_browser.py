@@ -24,11 +24,12 @@ from reviewing import (
 
 from mne_otica import clean_study
 from mne_otica.cli import main
-from mne_otica.study.components_table import cells
-from mne_otica.study.inputs import Name, Recording
+from mne_otica.study.components_table import read_table
+from mne_otica.study.file_names import Name
+from mne_otica.study.inputs import Recording
 from mne_otica.study.review import Review
-from mne_otica.study.rows import empty_row
-from mne_otica.study.summary import page as page_of_rows
+from mne_otica.study.summary_page import page as page_of_rows
+from mne_otica.study.summary_table import empty_row
 
 SIZE = "--window-size=1280,900"
 LONG = 20.0  # s that a browser may take for what takes it a moment
@@ -127,14 +128,14 @@ def test_page_from_the_keyboard(driver, out):
         kind = page.driver.find_element("id", "kind")
         kind.send_keys("muscle")
         page.settle()
-        assert cells(table_of(out, label).read_text(encoding="utf-8"))[other]["kind"] == "muscle"
+        assert read_table(table_of(out, label), 10)[other]["kind"] == "muscle"
         page.driver.execute_script("document.activeElement.blur()")
         assert split(out, label)[0] == now
         # Notes and marks
         page.press("n", "odd <i>", Keys.ENTER, "N", "ask Bob", Keys.ENTER, "l")
         assert page.text("component-note") == "Note: odd <i>"
         assert page.text("recording-note") == "Note: ask Bob"
-        assert cells(table_of(out, label).read_text(encoding="utf-8"))[other]["note"] == "odd <i>"
+        assert read_table(table_of(out, label), 10)[other]["note"] == "odd <i>"
         assert "ask Bob" in (out / "review.tsv").read_text(encoding="utf-8")
         # Another channel, another time
         channel, title = page.text("traces-title").split()[0], page.text("traces-title")
@@ -166,7 +167,7 @@ def test_page_shows_what_someone_else_decided(driver, out):
             page.text("conflict-changes")
             == f"ICA{chosen:03d} is now removed and has the note “mine” (Bob)"
         )
-        rows = cells(table_of(out, "two").read_text(encoding="utf-8"))
+        rows = read_table(table_of(out, "two"), 10)
         assert [row["who"] for row in rows.values()].count("Ann") == 0
         page.press(Keys.ENTER)
         assert soon(lambda: "changed" in page.text("recordings"))

@@ -11,7 +11,7 @@ import pytest
 from reviewing import everything, number, serving, version
 
 from mne_otica.study.review import Review
-from mne_otica.study.server import ReviewServer
+from mne_otica.study.review_server import ReviewServer
 
 
 @pytest.fixture(scope="module")
@@ -287,8 +287,8 @@ def test_every_start_that_the_server_names_is_accepted(server):
 
 
 def test_slow_and_many_connections_are_closed(review, monkeypatch):
-    monkeypatch.setattr("mne_otica.study.server._IDLE", 1)
-    monkeypatch.setattr("mne_otica.study.server._MOST_CONNECTIONS", 4)
+    monkeypatch.setattr("mne_otica.study.review_server._IDLE", 1)
+    monkeypatch.setattr("mne_otica.study.review_server._MOST_CONNECTIONS", 4)
     with serving(review) as server:
         address = "127.0.0.1", server.server_port
         slow = [socket.create_connection(address, timeout=5) for _ in range(6)]

@@ -12,18 +12,20 @@ from pathlib import Path
 import mne
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from reviewing import decided
 
 from mne_otica import clean_raw, clean_study, read_study
 from mne_otica.artifacts import kinds
 from mne_otica.cli import main
 from mne_otica.evaluation.text import component_names
 from mne_otica.simulation import simulate_raw
-from mne_otica.study import storage as files
+from mne_otica.study import scratch_and_locks as files
 from mne_otica.study.components_table import bad_components, read_table
-from mne_otica.study.inputs import Name, Recording, find_files, group
-from mne_otica.study.rows import empty_row
-from mne_otica.study.state import STAGES
-from mne_otica.study.summary import page
+from mne_otica.study.file_names import Name
+from mne_otica.study.inputs import Recording, find_files, group
+from mne_otica.study.sidecars import STAGES, Notes
+from mne_otica.study.summary_page import page
+from mne_otica.study.summary_table import empty_row
 
 STAGE_FILES = {
     "fit": "proc-icafit_ica.fif",
@@ -172,6 +174,16 @@ def test_a_study_gives_what_clean_raw_gives(finished, good):
         assert row["events"] == str(len(cleaned.events))
         assert row["duration"] == "30"
         assert row["converged"] == "true"
+
+
+def test_what_earns_its_place_depends_on_the_removal(blinks, tmp_path):
+    options = dict(artifacts="all", removal="component")
+    cleaned = clean_raw(mne.io.read_raw_fif(blinks), **options)
+    study = clean_study([blinks], tmp_path, **options)
+    assert study.rows[0]["message"] == cleaned.verdict
+    assert study.ica("blinks").exclude == sorted(cleaned.ica.exclude)
+    fit = dict(stages=STAGES[2:], overwrite=True)
+    assert clean_study([blinks], tmp_path, **fit).rows[0]["message"] == cleaned.verdict
 
 
 def test_table_of_components_is_that_of_the_pipeline(finished):
@@ -397,12 +409,12 @@ def test_edits_win_and_are_never_lost(out, blinks):
 def test_words_do_not_contradict_an_edited_status(out, blinks):
     table = out / "blinks_proc-ica_components.tsv"
     (removed,) = bad_components(read_table(table, 10))
-    why = read_table(table, 10)[removed][1]
+    why = decided(table)[removed][1]
     assert why.startswith("Auto-detected blink")
     text = table.read_text(encoding="utf-8")
     table.write_text(text.replace("\tbad\t", "\tgood\t"), encoding="utf-8")
     clean_study([blinks], out)
-    assert read_table(table, 10)[removed] == ("good", f"Kept by hand; before: {why}")
+    assert decided(table)[removed] == ("good", f"Kept by hand; before: {why}")
     assert mne.preprocessing.read_ica(out / "blinks_proc-ica_ica.fif").exclude == []
     assert summary(out)["blinks"]["removed"] == "none"
 
@@ -440,7 +452,7 @@ def test_sidecars_of_others_lead_nowhere(out, blinks, tmp_path):
     secret.write_text("x")
     path = out / "blinks_proc-clean_artifacts.json"
     content = json.loads(path.read_text())
-    content["Outputs"] = {"../secret": files.Notes(out, "x").hash_of(secret)}
+    content["Outputs"] = {"../secret": Notes(out, "x").hash_of(secret)}
     content["Results"]["report"] = "../../secret"
     path.write_text(json.dumps(content))
     (out / files.WORK / "rows" / "x.json").write_text('{"input": "/", "row": {"status": "x"}}')
@@ -491,8 +503,8 @@ def test_all_files_or_none(tmp_path):
 HOLD = """
 import sys
 from pathlib import Path
-from mne_otica.study import storage
-with storage.staged(Path(sys.argv[1]), Path(sys.argv[1])) as scratch:
+from mne_otica.study import scratch_and_locks
+with scratch_and_locks.staged(Path(sys.argv[1]), Path(sys.argv[1])) as scratch:
     (scratch / "part").touch()
     print(scratch, flush=True)
     sys.stdin.read()

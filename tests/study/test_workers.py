@@ -34,7 +34,7 @@ def results(folder):
     return found
 
 
-def killed_after_a_result(folder, command, delay):
+def killed_after_a_result(folder, command, delay, before_it=()):
     """Start a run, kill it a little after it wrote a result, and return whether it was running.
 
     What is there must be whole: the same as in a run that was not killed.
@@ -42,7 +42,7 @@ def killed_after_a_result(folder, command, delay):
     out = folder / "killed"
     before = len(results(out))
     process = subprocess.Popen(
-        [*COMMAND, *command], start_new_session=True, stdout=subprocess.DEVNULL
+        [*before_it, *COMMAND, *command], start_new_session=True, stdout=subprocess.DEVNULL
     )
     while process.poll() is None and len(results(out)) == before:
         time.sleep(0.01)

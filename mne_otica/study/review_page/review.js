@@ -55,6 +55,17 @@ function showSummary() {
 
 // A recording and its components
 
+const number = (cell) => known(cell) && Number.isFinite(Number(cell)) ? Number(cell) : null;
+
+/** Describe a component by its row of the table, which may have been edited. */
+function glance(row) {
+  const chances = recording.kinds.map((kind) => number(row[kind]));
+  const chance = Math.max(0, ...chances), label = row.ic_type || "";
+  const kind = recording.kinds[chances.indexOf(chance)];
+  const told = kind === undefined || ["brain", "other"].includes(label) ? label : `${kind} ${chance.toFixed(2)}`;
+  return { told, chance, trust: number(row.stability) };
+}
+
 let opening = 0;
 async function openRecording(k, wanted = null) {
   const order = ++opening;
@@ -100,7 +111,7 @@ function showRecording(wanted) {
 // The component to look at first: one that is removed, else the best candidate.
 function bestComponent() {
   const bad = recording.components.findIndex((row) => row.status === "bad");
-  const chances = recording.glances.map((one) => one.chance || 0);
+  const chances = recording.components.map((row) => glance(row).chance);
   return bad >= 0 ? bad : chances.indexOf(Math.max(...chances));
 }
 
@@ -121,7 +132,7 @@ function drawMapSoon(canvas, k, dots = false) {
 
 function markMaps() {
   recording.components.forEach((row, k) => {
-    const button = at("maps").children[k], bad = row.status === "bad", { told, trust } = recording.glances[k];
+    const button = at("maps").children[k], bad = row.status === "bad", { told, trust } = glance(row);
     const trusted = trust === null ? "" : `trust ${trust.toFixed(2)}`, all = [told, trusted].filter(known);
     button.className = row.status;
     button.setAttribute("aria-pressed", k === component);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import mne
@@ -18,20 +18,26 @@ from mne_otica.evaluation.measures import plain
 from mne_otica.evaluation.text import PLURALS
 from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.signals.windows import fullest_window
+from mne_otica.viz.drawing import HALF
 from mne_otica.viz.topomap import small_maps
 
 if TYPE_CHECKING:
     from mne.preprocessing import ICA
 
     from mne_otica.cleaning.clean import Cleaned
-    from mne_otica.evaluation.measures import KindResult
     from mne_otica.study.inputs import Recording
     from mne_otica.study.stages import UnitStages
 
 _BINS = 500  # of a drawn line, each with its minimum and maximum
-WINDOW = 10.0  # s of a channel that are shown before and after
-_HALF = 0.5  # s on either side of an event
-_REMEMBERED = 8  # choices of components in the cache
+_WINDOW = 10.0  # s of a channel that are shown before and after
+
+
+class Refusal(ValueError):
+    """A request that cannot be fulfilled; nothing was changed."""
+
+    def __init__(self, status: HTTPStatus, message: str, **facts: Any) -> None:
+        super().__init__(message)
+        self.status, self.facts = status, facts
 
 
 def topographies(ica: ICA) -> dict[str, Any]:
@@ -50,20 +56,13 @@ def topographies(ica: ICA) -> dict[str, Any]:
     return shown | {"pixels": images.shape[1], "maps": encoded, "places": dots}
 
 
-def _kind_of(result: Cleaned, component: int) -> KindResult | None:
-    """Return the kind of artifact of a component, or the first kind if it has none."""
-    with_events = [one for one in result.kinds.values() if len(one.events)]
-    own = [one for one in with_events if component in one.components]
-    return next(iter(own + with_events), None)
-
-
-def thinned(values: NDArray[np.float64], decimals: int = 2) -> list[float]:
+def _thinned(values: NDArray[np.float64]) -> list[float]:
     """Decimate a line for drawing: the minimum and maximum of each bin."""
     if len(values) > 2 * _BINS:
         edges = np.linspace(0, len(values), _BINS + 1).astype(int)[:-1]
         low, high = (extreme.reduceat(values, edges) for extreme in (np.minimum, np.maximum))
         values = np.c_[low, high].ravel()
-    return np.round(values, decimals).tolist()
+    return np.round(values, 2).tolist()
 
 
 class Opened:
@@ -74,28 +73,26 @@ class Opened:
         self.ica = work.fitted_ica()
         self._raw, self.filtered = work.signals(recording)
         self._unmixing = unmixing_in_volts(self.ica)
-        self._results: dict[tuple[Any, ...], Cleaned] = {}
+        self._shown: tuple[tuple[Any, ...], Cleaned | None] = (), None
 
     def component(self, component: int) -> dict[str, Any]:
         """Return the time course and the spectrum of a component."""
         course = self._unmixing[component] @ self.filtered.get_data()
         scale = max(course.std(), np.finfo(float).tiny)
-        whole, sfreq = self._unfiltered(component), self.filtered.sfreq
+        sfreq = self.filtered.sfreq
+        # The unfiltered course shows muscle activity and line noise.
+        whole = self._unmixing[component] @ self._raw.get_data(self.filtered.ch_names)
+        whole = np.nan_to_num(whole - np.nanmean(whole), posinf=0.0, neginf=0.0)
         n_fft = min(len(whole), int(2 * sfreq))  # a resolution of 0.5 Hz
         freqs, power = signal.welch(whole / scale, sfreq, nperseg=n_fft)
         shown = (freqs >= 1) & (freqs <= 80)
         decibels = 10 * np.log10(np.maximum(power[shown], np.finfo(float).tiny))
         return {
-            "course": thinned(course / scale),
+            "course": _thinned(course / scale),
             "seconds": len(whole) / sfreq,
             "freqs": freqs[shown].tolist(),
             "power": np.round(decibels, 2).tolist(),
         }
-
-    def _unfiltered(self, component: int) -> NDArray[np.float64]:
-        """Return the unfiltered time course, which shows muscle activity and line noise."""
-        course = self._unmixing[component] @ self._raw.get_data(self.filtered.ch_names)
-        return np.nan_to_num(course - np.nanmean(course), posinf=0.0, neginf=0.0)
 
     def effect(
         self, exclude: Sequence[int], channel: int | None, start: float | None, component: int
@@ -111,11 +108,13 @@ class Opened:
             channel = int(np.argmax(np.abs(self.ica.get_components()[:, component])))
         name = self.filtered.ch_names[channel]
         before, after = (1e6 * one[0] for one in result.before_and_after([name]))
-        seen = _kind_of(result, component)
+        with_events = [one for one in result.kinds.values() if len(one.events)]
+        own = [one for one in with_events if component in one.components]
+        seen = next(iter(own + with_events), None)
         events = np.zeros(0, np.int64) if seen is None else self.filtered.samples(seen.events)
-        length = min(int(WINDOW * sfreq), n_times)
+        length = min(int(_WINDOW * sfreq), n_times)
         if start is None:
-            first = fullest_window(events, length, n_times, int(_HALF * sfreq))
+            first = fullest_window(events, length, n_times, int(HALF * sfreq))
         else:
             first = max(0, min(int(start * sfreq), n_times - length))
         return {
@@ -132,39 +131,29 @@ class Opened:
             "start": first / sfreq,
             "length": length / sfreq,
             "seconds": n_times / sfreq,
-            "before": thinned(before[first : first + length]),
-            "after": thinned(after[first : first + length]),
+            "before": _thinned(before[first : first + length]),
+            "after": _thinned(after[first : first + length]),
             "average": self._average(events, before, after),
         }
 
     def _preview(self, exclude: Sequence[int]) -> Cleaned:
-        """Return the result of a choice of components; the last few are cached."""
+        """Return the result of a choice of components; the last one is cached."""
         choice = *exclude, *self._work.kinds_by_hand().items()
-        result = self._results.pop(choice, None)
-        if result is None:
+        if self._shown[1] is None or self._shown[0] != choice:
             with mne.use_log_level("error"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # they are reported by a run
-                result = self._work.preview(self._recording, exclude)
-            # The cleaned recording is not shown, and would take memory for each choice.
-            result = replace(result, raw=self.filtered)
-        self._results[choice] = result
-        for other in list(self._results)[:-_REMEMBERED]:
-            del self._results[other]
-        return result
+                self._shown = choice, self._work.preview(self._recording, exclude)
+        return self._shown[1]
 
     def _average(
         self, events: NDArray[np.int64], before: NDArray[np.float64], after: NDArray[np.float64]
     ) -> dict[str, Any] | None:
         """Return the mean of a channel over events with complete windows."""
-        half = int(_HALF * self.filtered.info["sfreq"])
+        half = int(HALF * self.filtered.info["sfreq"])
         whole = events[(events >= half) & (events < len(before) - half)]
         if not len(whole):
             return None
         window = whole[:, np.newaxis] + np.arange(-half, half + 1)
-        means = [one[window].mean(axis=0) for one in (before, after)]
-        return {
-            "n_events": len(whole),
-            "half": _HALF,
-            "before": thinned(means[0]),
-            "after": thinned(means[1]),
-        }
+        means = {"before": before[window].mean(axis=0), "after": after[window].mean(axis=0)}
+        means = {name: _thinned(mean) for name, mean in means.items()}
+        return {"n_events": len(whole), "half": HALF, **means}

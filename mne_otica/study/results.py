@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,8 @@ from mne.utils import warn
 
 from mne_otica.evaluation.audit import Audited
 from mne_otica.evaluation.methods import methods_text, references
-from mne_otica.study import storage as files
-from mne_otica.study.rows import COLUMNS, KIND_COLUMNS, Row, badness, kept_rows
-from mne_otica.study.summary import kind_rows
+from mne_otica.study.sidecars import read_json
+from mne_otica.study.summary_table import COLUMNS, KIND_COLUMNS, Row, badness, kept_rows, kind_rows
 from mne_otica.utils.checks import _check_option
 
 if TYPE_CHECKING:
@@ -70,13 +70,9 @@ class Study:
             of the columns do not depend on missing values. A list if pandas is not installed.
         """
         _check_option("by", by, ("recording", "kind"))
-        columns = COLUMNS if by == "recording" else (*COLUMNS[:5], *KIND_COLUMNS)
-        rows = self.rows if by == "recording" else self._rows_by_kind()
-        return _frame([{name: row[name] for name in columns} for row in rows], columns)
-
-    def _rows_by_kind(self) -> list[Row]:
-        known = {row["recording"]: row for row in self.rows}
-        return [known[row["recording"]] | row for row in kind_rows(self.rows)]
+        if by == "recording":
+            return _frame(self.rows, COLUMNS)
+        return _frame(kind_rows(self.rows), KIND_COLUMNS)
 
     def raw(self, recording: str) -> BaseRaw:
         """Read a cleaned recording.
@@ -109,14 +105,12 @@ class Study:
         return mne.preprocessing.read_ica(self._file(recording, "ica"), verbose="error")
 
     def _file(self, recording: str, column: str) -> Path:
-        rows = {row["recording"]: row for row in self.rows}
-        if recording not in rows:
-            raise ValueError(
-                f"There is no recording {recording!r} in this study; see study.cleaned."
-            )
-        if not rows[recording][column]:
-            raise ValueError(f"{recording} was not cleaned: {rows[recording]['message']}")
-        return self.out / rows[recording][column]
+        row = next((row for row in self.rows if row["recording"] == recording), None)
+        if row is None:
+            raise ValueError(f"No recording {recording!r} in this study; see study.cleaned.")
+        if not row[column]:
+            raise ValueError(f"{recording} was not cleaned: {row['message']}")
+        return self.out / row[column]
 
     def epochs(
         self,
@@ -165,15 +159,12 @@ class Study:
         self, event_id: str | Sequence[str] | Mapping[str, int], options: dict[str, Any]
     ) -> Iterator[tuple[str, list[BaseEpochs]]]:
         """Yield each participant with the epochs of the recordings that have events."""
-        people: dict[str, list[str]] = {}
-        known = {row["recording"]: row for row in self.rows}
-        for name in self.cleaned:
-            people.setdefault(known[name]["participant_id"] or name, []).append(name)
-        for participant, recordings in people.items():
+        people = {row["recording"]: row["participant_id"] or row["recording"] for row in self.rows}
+        for participant, names in groupby(sorted(self.cleaned, key=people.get), people.get):
             found = []
-            for recording in recordings:
+            for name in names:
                 try:
-                    found.append(self.epochs(recording, event_id, **options))
+                    found.append(self.epochs(name, event_id, **options))
                 except _NoEventsError as error:
                     warn(f"{error} It is left out.")
             if found:
@@ -202,7 +193,7 @@ class Study:
         found: dict[str, list[Evoked]] = {}
         for participant, runs in self._by_participant(event_id, options):
             for name in dict.fromkeys(name for epochs in runs for name in epochs.event_id):
-                own = [epochs[name].average() for epochs in runs if _n_trials(epochs, name)]
+                own = [epochs[name].average() for epochs in runs if len(epochs[name])]
                 if own:
                     evoked = mne.combine_evoked(own, "nave") if len(own) > 1 else own[0]
                     evoked.comment = participant
@@ -264,12 +255,14 @@ class Study:
         recordings : list
             Those that were cleaned and evaluated.
         """
-        sources, found = kept_rows(self.out), []
+        kept, found = kept_rows(self.out), []
         for row in self.rows:
             if not row["file"] or not row["report"]:
                 continue
             name, after = row["recording"], self.raw(row["recording"])
-            before = mne.io.read_raw(sources[name][0], verbose="error").load_data(verbose="error")
+            before = mne.io.read_raw(kept[name].recording.path, verbose="error").load_data(
+                verbose="error"
+            )
             samples = {
                 kind: np.array(some) - after.first_samp
                 for kind, some in self._facts(row)["samples"].items()
@@ -279,10 +272,9 @@ class Study:
         return found
 
     def _facts(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Return what was measured in a recording."""
         report = self.out / row["report"]
         path = report.with_name(report.name.replace("_report.html", "_artifacts.json"))
-        return files.read_json(path)["Results"]
+        return read_json(path)["Results"]
 
     def methods(self) -> tuple[str, str]:
         """Return a paragraph for the methods section, with the figures of this study.
@@ -315,8 +307,8 @@ def read_study(out: str | Path) -> Study:
         All recordings of the study.
     """
     out = Path(out).absolute()
-    description = files.read_json(out / "dataset_description.json")
-    rows = [row for _, row in kept_rows(out).values()]
+    description = read_json(out / "dataset_description.json")
+    rows = [kept.row for kept in kept_rows(out).values()]
     if "mne-otica" not in str(description.get("GeneratedBy")) or not rows:
         raise ValueError(
             f"{out} holds no study that this version of mne_otica has run; give the folder that "
@@ -331,14 +323,11 @@ def counted(rows: Sequence[Row]) -> str:
     return ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
 
 
-def _n_trials(epochs: BaseEpochs, name: str) -> int:
-    return int(np.sum(epochs.events[:, 2] == epochs.event_id[name]))
-
-
 def _frame(
     rows: list[dict[str, Any]], columns: Sequence[str]
 ) -> pd.DataFrame | list[dict[str, Any]]:
     """Return rows as a table with types that allow missing values, if pandas is installed."""
+    rows = [{name: row[name] for name in columns} for row in rows]
     try:
         import pandas as pd
     except ImportError:

@@ -1,25 +1,30 @@
-"""The summary of a study, worst first: two tables for programs and a page for people.
+"""The page of a study, worst first.
 
 The page is one self-contained HTML file, for desktop and phone.
 """
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 from collections import Counter
 from collections.abc import Sequence
 from importlib.resources import files as package_files
 from pathlib import Path
 from statistics import median
-from typing import Any
+from string import Template
 from urllib.parse import quote
+
+import mne
+import numpy as np
+from numpy.typing import NDArray
 
 from mne_otica.artifacts import kinds
 from mne_otica.evaluation.text import PLURALS
-from mne_otica.study import storage as files
-from mne_otica.study.rows import COLUMNS, KIND_COLUMNS, STATUSES, Row, badness
+from mne_otica.study import summary_table
+from mne_otica.study.scratch_and_locks import staged
+from mne_otica.study.summary_table import Row
+from mne_otica.viz.html import topography
+from mne_otica.viz.topomap import small_maps
 
 _MARKS = {"failed": "✕", "poor": "!", "unsure": "?", "none": "–", "cleaned": "✓"}
 _PAGES = package_files("mne_otica.study").joinpath("review_page")
@@ -34,77 +39,69 @@ _NOT_REMOVED = {
 
 def write_summary(out: Path, rows: Sequence[Row]) -> Path:
     """Write ``summary.tsv``, ``summary_kinds.tsv`` and ``summary.html``; return the last."""
-    rows = sorted(rows, key=badness)
-    path = out / "summary.html"
+    rows = sorted(rows, key=summary_table.badness)
+    path, by_kind = out / "summary.html", summary_table.kind_rows(rows)
     texts = {
-        "summary.tsv": table_text(rows, COLUMNS),
-        "summary_kinds.tsv": table_text(kind_rows(rows), ("recording", *KIND_COLUMNS)),
-        path.name: page(rows),
+        "summary.tsv": summary_table.rows_text(rows, summary_table.COLUMNS),
+        "summary_kinds.tsv": summary_table.rows_text(by_kind, summary_table.KIND_COLUMNS),
+        path.name: page(rows, _topographies(out, rows)),
     }
-    with files.staged(out, out) as scratch:
+    with staged(out, out) as scratch:
         for name, text in texts.items():
-            (scratch / name).write_text(text, encoding="utf-8", newline="\n")
+            (scratch / name).write_bytes(text.encode())
     return path
 
 
-def kind_rows(rows: Sequence[Row]) -> list[Row]:
-    """Return one row per recording and kind, with what is known of the recording."""
-    return [{"recording": row["recording"]} | one for row in rows for one in row["kinds"]]
-
-
-def table_text(rows: Sequence[Row], columns: Sequence[str]) -> str:
-    """Return rows as tab-separated text; columns without any value are left out."""
-    columns = [name for name in columns if not rows or any(row[name] is not None for row in rows)]
-    file = io.StringIO(newline="")
-    writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_plain_cell(row[name]) for name in columns] for row in rows)
-    return file.getvalue()
-
-
-def _plain_cell(value: Any) -> str:
-    if value is None:
-        return "n/a"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split()) or "n/a"
+def page_file(name: str) -> str:
+    """Return a file of the pages."""
+    return _PAGES.joinpath(name).read_text(encoding="utf-8")
 
 
 def style(name: str) -> str:
     """Return a style sheet, preceded by the colours of all pages."""
-    sheets = (_PAGES.joinpath(file).read_text(encoding="utf-8") for file in ("colours.css", name))
-    return "".join(sheets)
+    return page_file("colours.css") + page_file(name)
 
 
-def page(rows: Sequence[Row], title: str = "Artifacts removed") -> str:
+def page(rows: Sequence[Row], maps: str = "") -> str:
     """Return the page, with the rows in the order given."""
     counts = Counter(row["status"] for row in rows)
-    chips = "".join(
-        f'<li class="{status}"><b>{counts[status]}</b>{_MARKS[status]} {status}</li>'
-        for status in STATUSES
-        if counts[status]
-    )
     done = [row for row in rows if row["status"] != "failed"]
-    heads = ("Recording", "Status", *(PLURALS[kind].capitalize() for kind in kinds()))
-    head = "".join(f'<th scope="col">{name}</th>' for name in (*heads, "Fit"))
-    body = "\n".join(_line(row) for row in done)
-    table = f"""<table><thead><tr>{head}</tr>{_medians(done)}</thead><tbody>
-{body}
-</tbody></table>"""
-    return f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{html.escape(title)}</title><style>{style("summary.css")}</style></head><body>
-<h1>{html.escape(title)}</h1>
-<ul class="counts">{chips}</ul>
-{_problems(rows)}
-<p>{len(done)} recording(s), worst first: by status, then fits that did not converge, then the
-lowest difference of benefit and harm. Upper bar: <b class="benefit">benefit</b>, the share of the
-artifact that was removed; lower bar: <b class="harm">harm</b>, that of the signal away from it.
-Names link to reports. To remove other components, use <code>mne_otica review</code> or edit
-<code>*_components.tsv</code>, and run again.</p>
-{table if done else ""}</body></html>
-"""
+    heads = ["Recording", "Status", *(PLURALS[kind].capitalize() for kind in kinds()), "Fit"]
+    return Template(page_file("summary.html")).substitute(
+        style=style("summary.css"),
+        counts="".join(
+            f'<li class="{status}"><b>{counts[status]}</b>{_MARKS[status]} {status}</li>'
+            for status in summary_table.STATUSES
+            if counts[status]
+        ),
+        problems=_problems(rows),
+        n=len(done),
+        maps=maps,
+        heads="".join(f'<th scope="col">{name}</th>' for name in heads if done),
+        medians=_medians(done),
+        lines="\n".join(map(_line, done)),
+    )
+
+
+def _topographies(out: Path, rows: Sequence[Row]) -> str:
+    """Return the mean topography of the first component removed, for each kind."""
+    images: dict[str, list[NDArray[np.float64]]] = {}
+    for row in rows:
+        removed = [one for one in row["kinds"] if one["removed"] not in (None, "none")]
+        if not removed or not (out / row["ica"]).exists():
+            continue
+        ica = mne.preprocessing.read_ica(out / row["ica"], verbose="error")
+        first = [int(one["removed"].split()[0].removeprefix("ICA")) for one in removed]
+        maps = small_maps(ica.get_components()[:, first], ica.info)
+        for one, image in zip(removed, () if maps.images is None else maps.images, strict=False):
+            known = images.setdefault(one["kind"], [])
+            known.append(-image if known and np.sum(image * known[0]) < 0 else image)
+    shown = "".join(
+        f"<li>{topography(np.mean(own, axis=0), kind)}{PLURALS[kind]}, mean of {len(own)}</li>"
+        for kind, own in images.items()
+        if len(own) > 1
+    )
+    return f'<ul class="counts maps">{shown}</ul>' if shown else ""
 
 
 def _problems(rows: Sequence[Row]) -> str:
@@ -120,27 +117,19 @@ def _problems(rows: Sequence[Row]) -> str:
 
 
 def _medians(rows: Sequence[Row]) -> str:
-    """Return the line of medians of benefit and harm of each kind."""
+    """Return the line of medians of benefit and harm of each kind, if there are any."""
     cells = []
     for kind in kinds():
-        removed = [
-            one
-            for row in rows
-            for one in row["kinds"]
-            if one["kind"] == kind and one["benefit"] is not None
-        ]
-        if len(removed) < 2:
-            cells.append("<td></td>")
-            continue
-        harms = [one["harm"] for one in removed if one["harm"] is not None]
-        both = median(one["benefit"] for one in removed), median(harms) if harms else None
-        cells.append(f"<td>{_bars(*both)} in {len(removed)}</td>")
-    told = any(len(cell) > len("<td></td>") for cell in cells)
-    return f'<tr class="medians"><td>Median</td><td></td>{"".join(cells)}<td></td></tr>' * told
+        of_kind = [one for row in rows for one in row["kinds"] if one["kind"] == kind]
+        benefits = [one["benefit"] for one in of_kind if one["benefit"] is not None]
+        harms = [one["harm"] for one in of_kind if one["harm"] is not None]
+        bars = len(benefits) > 1 and _bars(median(benefits), median(harms) if harms else None)
+        cells.append(f"<td>{bars} in {len(benefits)}</td>" if bars else "<td></td>")
+    line = f'<tr class="medians"><td>Median</td><td></td>{"".join(cells)}<td></td></tr>'
+    return line if "svg" in line else ""
 
 
 def _line(row: Row) -> str:
-    """Return the line of a recording, with a cell for each kind."""
     name = f"<span>{html.escape(row['recording'])}</span>"
     if row["report"]:
         name = f'<a href="{html.escape(quote(row["report"]))}">{name}</a>'
@@ -154,7 +143,6 @@ def _line(row: Row) -> str:
 
 
 def _cell(kind: str, one: Row | None) -> str:
-    """Return what was found and removed of a kind."""
     label = f'data-label="{PLURALS[kind]}"'
     asked = one is not None and one["removed"] is not None
     if asked and one["removed"] != "none":
@@ -167,7 +155,6 @@ def _cell(kind: str, one: Row | None) -> str:
 
 
 def _bars(benefit: float, harm: float | None) -> str:
-    """Return two bars with their figures."""
     told = f"{100 * benefit:.0f} %" + ("" if harm is None else f" / {100 * harm:.1f} %")
     widths = (min(100.0, max(0.0, 100 * share)) for share in (benefit, harm or 0.0))
     bars = (
@@ -181,7 +168,6 @@ def _bars(benefit: float, harm: float | None) -> str:
 
 
 def _fit(row: Row) -> str:
-    """Return the number of components, and what casts doubt on them."""
     told = [] if row["components"] is None else [f"{row['components']} of rank {row['rank']}"]
     if row["converged"] is False:
         told.append("not converged")

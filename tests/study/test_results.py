@@ -114,7 +114,7 @@ def test_files_of_a_recording(root):
     assert len(epochs) == np.sum(raw.annotations.description == "target")
     with pytest.raises(ValueError, match="sub-03_task-odd was not cleaned: sub-03_task-odd_eeg"):
         study.raw("sub-03_task-odd")
-    with pytest.raises(ValueError, match="no recording 'sub-09' in this study"):
+    with pytest.raises(ValueError, match="No recording 'sub-09' in this study"):
         study.ica("sub-09")
     with pytest.raises(ValueError, match="no event dance; its annotations are: standard, target"):
         study.epochs(name, "dance")

@@ -19,37 +19,39 @@ from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files as package_files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from mne.utils import logger
 
 from mne_otica.artifacts import kinds
-from mne_otica.study.review import Refusal, Review
-from mne_otica.study.summary import style
+from mne_otica.study.review_data import Refusal
+from mne_otica.study.summary_page import page_file, style
 
+if TYPE_CHECKING:
+    from mne_otica.study.review import Review
+
+Answer = tuple[bytes, str, dict[str, str]]  # body, type and further headers
 _ADDRESS = "127.0.0.1"
 _LARGEST_BODY = 64 * 1024  # bytes; a decision with a long note needs less than a tenth of that
-_DISCARDED = 32 * 1024**2  # bytes to read of a body that is too large, so that the reply arrives
 _IDLE = 60  # s that a connection may be idle, or take to send a request
 _MOST_CONNECTIONS = 32  # a browser opens six
 _NUMBER = re.compile(r"\d{1,6}", re.ASCII)
 _SECONDS = re.compile(r"\d{1,8}(\.\d{1,20})?", re.ASCII)  # as JavaScript writes any time
-_HTML, _SCRIPT = "text/html; charset=utf-8", "text/javascript; charset=utf-8"
-_PAGES = {
-    "": ("index.html", _HTML),
-    **{name: (name, _SCRIPT) for name in ("review.js", "draw.js", "page.js")},
-}
-# The parameters of each question, those that are needed and the others
+_JSON, _HTML, _CSS, _SCRIPT = (
+    f"{kind}; charset=utf-8"
+    for kind in ("application/json", "text/html", "text/css", "text/javascript")
+)
+_PAGES = {"": ("index.html", _HTML), "review.css": ("review.css", _CSS)}
+_PAGES |= {name: (name, _SCRIPT) for name in ("review.js", "draw.js", "page.js")}
+# The method of the review that answers each question, and the parameters it needs and takes
 _ASKED = {
-    "api/study": ((), ()),
-    "report": (("recording",), ()),
-    "api/recording": (("recording",), ()),
-    "api/component": (("recording", "component"), ()),
-    "api/effect": (("recording", "component"), ("channel", "start")),
+    "api/study": ("study", (), ()),
+    "report": ("report", ("recording",), ()),
+    "api/recording": ("recording", ("recording",), ()),
+    "api/component": ("component", ("recording", "component"), ()),
+    "api/effect": ("effect", ("recording", "component"), ("channel", "start")),
 }
-_JSON = "application/json; charset=utf-8"
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": (
@@ -86,12 +88,10 @@ class ReviewServer(ThreadingHTTPServer):
         # When to close each connection; infinity while its request is answered.
         self.deadlines: dict[socket.socket, float] = {}
         self.token = secrets.token_urlsafe()
-        folder = package_files("mne_otica.study").joinpath("review_page")
         self.pages = {
-            name: (folder.joinpath(file).read_bytes(), kind)
+            name: ((style(file) if kind == _CSS else page_file(file)).encode(), kind)
             for name, (file, kind) in _PAGES.items()
         }
-        self.pages["review.css"] = style("review.css").encode(), "text/css; charset=utf-8"
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer a connection in a new thread, or close it if there are too many."""
@@ -143,7 +143,6 @@ class _Handler(BaseHTTPRequestHandler):
         super().handle_one_request()
 
     def _allow(self, seconds: float) -> None:
-        """Set the time until the connection is closed."""
         self.server.deadlines[self.connection] = time.monotonic() + seconds
 
     def do_GET(self) -> None:
@@ -164,13 +163,12 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, the base class's name
         """Log nothing, as addresses contain the token."""
 
-    def _answer(self, act: Callable[[str, str], tuple[bytes, str, dict[str, str]]]) -> None:
+    def _answer(self, act: Callable[[str, str], Answer]) -> None:
         """Check a request and execute it; reply with a reason if that is not possible."""
         try:
             address = urlsplit(self.path)
             self._check_sender()
-            path = self._without_token(address.path)
-            self._send(HTTPStatus.OK, *act(path, address.query))
+            self._send(HTTPStatus.OK, *act(self._without_token(address.path), address.query))
         except Refusal as refusal:
             self._refuse(refusal.status, str(refusal), refusal.facts)
         except (BrokenPipeError, ConnectionResetError, TimeoutError):
@@ -183,7 +181,6 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, told, {})
 
     def _check_sender(self) -> None:
-        """Reject requests sent by other web pages."""
         hosts = self.headers.get_all("Host", [])
         if len(hosts) != 1 or hosts[0] not in self.server.hosts:
             raise Refusal(HTTPStatus.FORBIDDEN, "This server is for this machine only.")
@@ -199,52 +196,42 @@ class _Handler(BaseHTTPRequestHandler):
         """Return the path without the token; reject the request if it has none."""
         token, slash, rest = path.removeprefix("/").partition("/")
         if not slash or not hmac.compare_digest(token.encode(), self.server.token.encode()):
-            raise Refusal(
-                HTTPStatus.FORBIDDEN, "Open the address that mne_otica review has printed."
-            )
+            told = "Open the address that mne_otica review has printed."
+            raise Refusal(HTTPStatus.FORBIDDEN, told)
         return rest
 
-    # Questions
-
-    def _get(self, path: str, query: str) -> tuple[bytes, str, dict[str, str]]:
+    def _get(self, path: str, query: str) -> Answer:
         if path in self.server.pages:
             return *self.server.pages[path], {}
-        asked, review = _parameters(query), self.server.review
-        answers = {
-            "api/study": review.study,
-            "report": review.report,
-            "api/recording": review.recording,
-            "api/component": review.component,
-            "api/effect": review.effect,
-        }
-        if path not in answers:
-            raise Refusal(HTTPStatus.NOT_FOUND, "There is no such page.")
-        needed, optional = _ASKED[path]
+        if path not in _ASKED:
+            raise _no_such_page()
+        method, needed, optional = _ASKED[path]
+        pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=8)
+        asked = dict(pairs)
+        if len(asked) != len(pairs):
+            raise _wrong("A parameter is there twice.")
         values = [_number(asked, name) for name in needed]
         values += [_number(asked, name) if name in asked else None for name in optional]
-        found = answers[path](*values)
+        found = getattr(self.server.review, method)(*values)
         if path == "report":
             return found, _HTML, {"Content-Security-Policy": _REPORT_POLICY}
         return _json(found)
 
-    # Decisions
-
-    def _post(self, path: str, query: str) -> tuple[bytes, str, dict[str, str]]:
+    def _post(self, path: str, query: str) -> Answer:
         if path not in ("api/decision", "api/mark"):
-            raise Refusal(HTTPStatus.NOT_FOUND, "There is no such page.")
+            raise _no_such_page()
         if "Origin" not in self.headers:
             raise Refusal(HTTPStatus.FORBIDDEN, "Only the page may send decisions.")
         body, review = self._body(), self.server.review
-        index = _field(body, "recording", int)
-        version = _field(body, "version", str)
+        index, version = _field(body, "recording", int), _field(body, "version", str)
         if path == "api/mark":
             later, note = _field(body, "later", bool), _field(body, "note", str)
             return _json(review.mark(index, version, later, note))
         status, note, kind = (_field(body, one, str | None) for one in ("status", "note", "kind"))
         if status not in ("good", "bad", None) or {status, note, kind} == {None}:
-            raise Refusal(HTTPStatus.BAD_REQUEST, f"Status {status!r} is neither good nor bad.")
+            raise _wrong(f"Status {status!r} is neither good nor bad.")
         if kind not in (*kinds(), "", None):
-            raise Refusal(HTTPStatus.BAD_REQUEST, f"{kind!r} is no kind of artifact.")
+            raise _wrong(f"{kind!r} is no kind of artifact.")
         component = _field(body, "component", int)
         return _json(review.decide(index, component, version, status, note, kind))
 
@@ -256,27 +243,23 @@ class _Handler(BaseHTTPRequestHandler):
         if not length.isascii() or not length.isdecimal() or "Transfer-Encoding" in self.headers:
             raise Refusal(HTTPStatus.LENGTH_REQUIRED, "The length of the body must be given.")
         if int(length) > _LARGEST_BODY:
-            raise Refusal(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"At most {_LARGEST_BODY} bytes are taken."
-            )
+            told = f"At most {_LARGEST_BODY} bytes are taken."
+            raise Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, told)
         text = self.rfile.read(int(length))
         self._allow(math.inf)
         try:
             body = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise Refusal(HTTPStatus.BAD_REQUEST, "The body is not JSON.") from error
+            raise _wrong("The body is not JSON.") from error
         if not isinstance(body, dict):
-            raise Refusal(HTTPStatus.BAD_REQUEST, "The body is not a JSON object.")
+            raise _wrong("The body is not a JSON object.")
         return body
-
-    # Answers
 
     def _send(self, status: HTTPStatus, body: bytes, kind: str, headers: dict[str, str]) -> None:
         self.send_response(status)
-        for name, value in (_HEADERS | headers).items():
+        headers = _HEADERS | headers | {"Content-Type": kind, "Content-Length": str(len(body))}
+        for name, value in headers.items():
             self.send_header(name, value)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
@@ -284,39 +267,31 @@ class _Handler(BaseHTTPRequestHandler):
         """Reply with an error; close the connection if the body was not read."""
         self.close_connection = True
         self._send(status, *_json({"error": message} | facts)[:2], {"Connection": "close"})
-        if self.command == "POST":
-            self._discard_body()
-
-    def _discard_body(self) -> None:
-        """Read the rest of the body: if the connection closes earlier, the reply may be lost."""
-        self._allow(_IDLE)
-        self.connection.settimeout(1.0)
-        left = _DISCARDED
-        try:
-            while left > 0 and (part := self.rfile.read1(_LARGEST_BODY)):
-                left -= len(part)
-        except OSError:
-            pass
+        if self.command == "POST":  # if the connection closes earlier, the reply may be lost
+            self._allow(_IDLE)
+            self.connection.settimeout(1.0)
+            with suppress(OSError):
+                while self.rfile.read1(_LARGEST_BODY):
+                    pass
 
 
-def _json(content: Any) -> tuple[bytes, str, dict[str, str]]:
+def _wrong(message: str) -> Refusal:
+    return Refusal(HTTPStatus.BAD_REQUEST, message)
+
+
+def _no_such_page() -> Refusal:
+    return Refusal(HTTPStatus.NOT_FOUND, "There is no such page.")
+
+
+def _json(content: Any) -> Answer:
     return json.dumps(content, allow_nan=False).encode(), _JSON, {}
-
-
-def _parameters(query: str) -> dict[str, str]:
-    """Return the parameters of an address; reject repeated ones."""
-    pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=8)
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise Refusal(HTTPStatus.BAD_REQUEST, "A parameter is there twice.")
-    return found
 
 
 def _number(asked: dict[str, str], name: str) -> int | float:
     """Return an index, or the start of a window in seconds."""
     kind, pattern = (float, _SECONDS) if name == "start" else (int, _NUMBER)
     if not pattern.fullmatch(asked.get(name, "")):
-        raise Refusal(HTTPStatus.BAD_REQUEST, f"{name} must be a number.")
+        raise _wrong(f"{name} must be a number.")
     return kind(asked[name])
 
 
@@ -324,5 +299,5 @@ def _field(body: dict[str, Any], name: str, kind: Any) -> Any:
     """Return a field of a decision; booleans do not count as numbers."""
     value = body.get(name)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise Refusal(HTTPStatus.BAD_REQUEST, f"{name} is missing, or not what it should be.")
+        raise _wrong(f"{name} is missing, or not what it should be.")
     return value
