@@ -37,7 +37,7 @@ Clean = Callable[[Raw], Raw]
 BAND = (1.0, 40.0)  # Hz in which errors are measured
 AT = {"blink": (-0.3, 0.5), "eye movement": (-0.2, 0.4), "heartbeat": (-0.1, 0.3)}  # s, of an event
 AWAY = {"blink": 1.5, "eye movement": 0.6, "heartbeat": 0.35}  # s from any event
-EYES = ["eye blink", "heart beat", "muscle artifact"]  # labels of ICLabel that are taken out
+ARTIFACTS = ["eye blink", "heart beat", "muscle artifact"]  # labels of ICLabel that are taken out
 LIKELY = 0.8  # probability from which mne-bids-pipeline takes a component out
 
 
@@ -80,7 +80,7 @@ def picard_iclabel(raw: Raw) -> Raw:
     ica.fit(filtered)
     found = label_components(filtered, ica, method="iclabel")
     pairs = zip(found["labels"], found["y_pred_proba"], strict=True)
-    ica.exclude = [k for k, (name, p) in enumerate(pairs) if name in EYES and p >= LIKELY]
+    ica.exclude = [k for k, (name, p) in enumerate(pairs) if name in ARTIFACTS and p >= LIKELY]
     return ica.apply(referenced)
 
 
@@ -99,14 +99,14 @@ def asr(raw: Raw) -> Raw:
     filtered = raw.copy().filter(BAND[0], None)
     model = ASR(sfreq=raw.info["sfreq"], cutoff=20)
     model.fit(filtered)
-    return model.transform(filtered)
+    return less_removed(raw, filtered, model.transform(filtered.copy()))
 
 
 def asr_denoise(raw: Raw) -> Raw:
     from mne_denoise.asr import ASR
 
     filtered = raw.copy().filter(BAND[0], None)
-    return ASR(sfreq=raw.info["sfreq"]).fit_transform(filtered)
+    return less_removed(raw, filtered, ASR(sfreq=raw.info["sfreq"]).fit_transform(filtered.copy()))
 
 
 def armbr(raw: Raw) -> Raw:
@@ -117,8 +117,16 @@ def armbr(raw: Raw) -> Raw:
     if not frontal:
         raise ValueError("needs frontal channels")
     filtered = raw.copy().filter(*BAND)
-    ARMBR(ch_name=frontal).fit(filtered).apply(filtered)
-    return filtered
+    cleaned = filtered.copy()
+    ARMBR(ch_name=frontal).fit(cleaned).apply(cleaned)
+    return less_removed(raw, filtered, cleaned)
+
+
+def less_removed(raw: Raw, before: Raw, after: Raw) -> Raw:
+    """Subtract what was removed from a filtered copy: the filter of a tool is not its error."""
+    cleaned = raw.copy()
+    cleaned._data -= before.get_data() - after.get_data()
+    return cleaned
 
 
 TOOLS: dict[str, tuple[Clean, str | None]] = {
@@ -224,7 +232,7 @@ def mixtures() -> Iterator[Cell]:
     """Simulated recordings with all kinds of artifacts at once."""
     for seed in (9100, 9101):
         sim = simulate_raw(channels=32, duration=120.0, n_blinks=25, random_state=seed)
-        events = np.concatenate([sim.blink_events[:, 0]])
+        events = sim.blink_events[:, 0]
         yield cell(f"simulated, all kinds, {seed}", "blink", sim.raw, sim.clean, events)
 
 
