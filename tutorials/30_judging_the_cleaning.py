@@ -70,7 +70,7 @@ print(f"over all channels {ceiling.overall:.0%}")
 # Harm
 # ----
 # The harm is what was removed away from blinks: RMS(before - after) / RMS(before), in all samples
-# that are at least a second away from a blink.
+# that are at least a second away from the window of any blink.
 
 harm = whole.kinds["blink"].harm
 print(f"Only the blinks: {result.kinds['blink'].harm.taken_out:.1%} removed away from blinks")
