@@ -118,7 +118,8 @@ def clean_raw(
         The maximum number of blink components. The other kinds have no limit.
     reject_by_annotation : bool
         Whether to leave spans annotated as bad out of the fit, the search and the
-        evaluation. Artifacts in these spans stay, unless whole components are removed.
+        evaluation. Blinks in these spans are removed all the same, as
+        :meth:`mne.preprocessing.ICA.apply` does; of other artifacts, only whole components are.
     find_bad_channels : bool
         Whether to look for bad channels that are not marked: 4.5 times as large as the median
         channel, flat, or clipped. They are named in the verdict and ``cleaned.suspects``, added to
