@@ -13,6 +13,7 @@ commercial: it is in no extra of this package, and not in its tests.
 from __future__ import annotations
 
 import argparse
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -25,7 +26,6 @@ from mne.preprocessing import ICA
 from numpy.typing import NDArray
 
 import mne_otica
-from benchmarks.isolated import watched
 from benchmarks.put_in import SIZES, pairs
 from benchmarks.removal_cases import HOSTS, Case, host_recording
 from benchmarks.removal_cases import real as with_blinks
@@ -281,18 +281,20 @@ def share(wrong: NDArray, truth: NDArray, where: NDArray[np.bool_]) -> float:
     return float(np.sqrt(np.mean(wrong[:, where] ** 2) / np.mean(truth[:, where] ** 2)))
 
 
-def tried(clean: Clean, one: Cell) -> tuple[float, float, float, float] | str:
-    """Return the errors at artifacts and away, processor seconds and MiB, or why there is none."""
-    truth = compared(one.truth, one.raw)
+def tried(clean: Clean, one: Cell) -> tuple[float, float, float] | str:
+    """Return the errors at artifacts and away, and processor seconds, or why there are none."""
+    truth, raw = compared(one.truth, one.raw), one.raw.copy()
+    started = time.process_time()
     try:
         with mne.utils.use_log_level("error"):
-            cleaned, seconds, held = watched(clean, one.raw.copy())
+            cleaned = clean(raw)
     except Exception as reason:  # a tool may refuse a recording: that is its result
         return f"{type(reason).__name__}"
+    seconds = time.process_time() - started
     if cleaned.get_data().shape[1] != one.raw.n_times:
         return "other length"
     wrong = compared(cleaned, one.raw) - truth
-    return share(wrong, truth, one.at), share(wrong, truth, one.away), seconds, held / 2**20
+    return share(wrong, truth, one.at), share(wrong, truth, one.away), seconds
 
 
 def table(folder: Path) -> Iterator[str]:
@@ -304,7 +306,7 @@ def table(folder: Path) -> Iterator[str]:
     yield ""
     yield "| cell | " + " | ".join(tools) + " |"
     yield "|---" * (len(tools) + 1) + "|"
-    spent: dict[str, list[tuple[float, float]]] = {name: [] for name in tools}
+    spent: dict[str, list[float]] = {name: [] for name in tools}
     for one in cells(folder):
         mne.set_log_level("error")  # some of the tools change it
         row = []
@@ -313,15 +315,12 @@ def table(folder: Path) -> Iterator[str]:
             if isinstance(figures, str):
                 row.append(figures)
                 continue
-            at, away, *used = figures
-            spent[name].append(used)
+            at, away, seconds = figures
+            spent[name].append(seconds)
             row.append(f"{away:.3f}" if np.isnan(at) else f"{at:.3f} / {away:.3f}")
         yield f"| {one.name} | " + " | ".join(row) + " |"
-    for k, what in enumerate(("seconds of processor time", "MiB at the peak, added")):
-        middle = [
-            f"{np.median([x[k] for x in some]):.1f}" if some else "" for some in spent.values()
-        ]
-        yield f"| {what}, median | " + " | ".join(middle) + " |"
+    middle = [f"{np.median(some):.1f}" if some else "" for some in spent.values()]
+    yield "| seconds of processor time, median | " + " | ".join(middle) + " |"
     yield ""
     yield "Versions: " + ", ".join(f"{n} {v}" for n, v in known.items() if v not in ("", "-")) + "."
     if absent:

@@ -103,7 +103,8 @@ def test_judging_the_cleaning(tutorial):
     # Which ten components are removed depends on the order of nearly Gaussian ones, and so on the
     # kernel. Tolerances: three standard deviations over seeds 3 to 12 of the simulation; eight
     # kernels gave .743 to .765 and .79 to .84.
-    assert says(name, "by about three quarters") and says(name, "four fifths of the signal")
+    assert says(name, "by about three quarters")
+    assert says(name, "four fifths of the signal")
     assert found["more_benefit"].overall == pytest.approx(0.75, abs=0.04)
     assert found["more_harm"].taken_out == pytest.approx(0.8, abs=0.08)
     assert errors["before"] == quoted(name, "8.7 µV before cleaning")
