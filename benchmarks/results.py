@@ -415,7 +415,7 @@ def records_page() -> str:
 
 def pages() -> dict[Path, str]:
     """Return what the pages with blocks, and the page of all records, have to say."""
-    written = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    written = [ROOT / "README.md", ROOT / "paper.md", *sorted((ROOT / "docs").glob("*.md"))]
     found = {path: with_blocks(path.read_text(encoding="utf-8")) for path in written}
     return {**found, PAGE: records_page()}
 
