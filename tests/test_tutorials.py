@@ -148,17 +148,21 @@ def test_comparing(tutorial):
         benefit, harm = (round(100 * share) for share in real[method])
         assert benefit in (93, 94)
         assert harm in (27, 28)
-        assert round(errors[method], 1) in (1.3, 1.4)
+        assert 1.2 < errors[method] < 1.6  # 1.28 to 1.51 with five kernels
     benefit, harm = real["OT-ICA, blinks only"]
     assert round(100 * benefit) in (93, 94)  # "the same"
     assert harm == quoted(name, "harm is 1.3 %")
-    assert errors["OT-ICA, blinks only"] == quoted(name, "only the blinks removed it is 0.7 µV")
+    assert says(name, "with only the blinks removed it is half of that of OT-ICA.")
+    # .49 to .51 with five kernels
+    assert errors["OT-ICA, blinks only"] == pytest.approx(errors["OT-ICA"] / 2, rel=0.05)
     benefit, harm = real["regression"]
     assert benefit == quoted(name, "Regression removes 91 %")
     assert harm == quoted(name, "18 % of the signal away from blinks")
     assert errors["regression on Fp1"] == quoted(name, "ends at 3.5 µV")
     assert found["distance"](found["before"]) == quoted(name, "from 8.7 µV")
-    assert min(found["left"], key=found["left"].get) == "OT-ICA"
+    ours, *theirs = found["left"].values()
+    assert says(name, "by 0.02 to 0.2 nats on different processors")
+    assert -0.3 < ours - min(theirs) < 0.03  # -.16 to -.02 with five kernels
 
 
 def test_any_mixture(tutorial):
