@@ -22,6 +22,8 @@ from pathlib import Path
 
 import numpy as np
 
+import mne_otica
+
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "benchmarks" / "RESULTS.md"
@@ -55,7 +57,9 @@ class Environment:
 
     def short(self) -> str:
         """Return the date and the version of this package; RESULTS.md has the others."""
-        return f"Measured {self.date} with mne-otica {self.versions['mne-otica']}."
+        measured = self.versions["mne-otica"]
+        earlier = "" if measured == mne_otica.__version__ else ", an earlier version"
+        return f"Measured {self.date} with mne-otica {measured}{earlier}."
 
 
 def environment() -> Environment:
@@ -203,13 +207,13 @@ def regimes() -> str:
     )
 
 
-def rivals() -> str:
-    """Return the table of README: real blinks put into real EEG, cleaned by several methods."""
+def removal() -> str:
+    """Return the summary of real blinks put into real EEG, cleaned by methods of one's own."""
     record = Record.read("removal-of-blinks-real-eeg-with-real-blinks-put-in")
     tables = [part for part in record.parts if isinstance(part, Table)]
     names = {
         "by events": "**mne-otica**",
-        "whole component": "the whole component removed, as usual after ICA",
+        "whole component": "the whole component, as usual after ICA",
         "EOGRegression": "regression on the EOG (MNE)",
         "wavelets, as wICA": "wavelets in the component (wICA)",
         "ASR, meegkit": "ASR (meegkit)",
@@ -219,6 +223,61 @@ def rivals() -> str:
     keys = ["median error at blinks", "away", "worst away"]
     rows = [[name, *(found[method][key] for key in keys)] for method, name in names.items()]
     return f"{markdown(header, rows)}\n\n{record.environment.short()}"
+
+
+# Beginnings of the names of cells of benchmarks.rivals, and what was put in.
+PUT_IN = {
+    "blinks": "blinks",
+    "eye movement": "eye movements",
+    "heartbeat": "heartbeats",
+    "muscle": "muscle",
+    "nothing put in": "nothing",
+}
+
+
+def rivals_cells() -> tuple[Record, list[dict[str, str]]]:
+    """Return the record of benchmarks.rivals, and its cells."""
+    record = Record.read("cleaning-beside-other-tools")
+    (table,) = (part for part in record.parts if isinstance(part, Table))
+    return record, [row for row in table.by_column() if "median" not in row["cell"]]
+
+
+def rivals() -> str:
+    """Return the table of README: medians of the errors of other tools by what was put in."""
+    record, cells = rivals_cells()
+    tools = [name for name in cells[0] if name != "cell"]
+    rows = []
+    for start, name in PUT_IN.items():
+        some = [row for row in cells if row["cell"].startswith(start)]
+        errors = [_median_errors([row[tool] for row in some]) for tool in tools]
+        # Bold is the lowest error, if it is below that of nothing.
+        low = min(error[0] for error in errors[1:] if error)
+        low = low if name == "nothing" or low < errors[0][0] - 0.005 else -1.0
+        texts = [_errors(error, low) if error else "failed" for error in errors]
+        rows.append([f"{name} ({len(some)})", *texts])
+    header = ["put in (recordings)", *tools]
+    return f"{markdown(header, rows)}\n\n{record.environment.short()}"
+
+
+def _median_errors(cells: Iterable[str]) -> tuple[float, ...]:
+    """Return the medians of errors at artifacts and away, over the cells that have figures."""
+    known = [re.findall(r"[\d.]+|nan", cell) for cell in cells]
+    numbers = np.array([cell for cell in known if cell], dtype=float)
+    return tuple(np.nanmedian(numbers, axis=0)) if len(numbers) else ()
+
+
+def _errors(error: tuple[float, ...], best: float) -> str:
+    text = " / ".join(f"{x:.2f}" for x in error)
+    return f"**{text}**" if f"{error[0]:.2f}" == f"{best:.2f}" else text
+
+
+def rivals_full() -> str:
+    """Return every cell of benchmarks.rivals, with the tools and their versions."""
+    record, _ = rivals_cells()
+    (table,) = (part for part in record.parts if isinstance(part, Table))
+    rows = [[row[0], *(cell.replace(" / ", "/") for cell in row[1:])] for row in table.rows]
+    remarks = [part for part in record.parts[1:] if isinstance(part, str)]
+    return "\n\n".join([markdown(table.columns, rows), *remarks, record.environment.short()])
 
 
 def tables_of(*names: str) -> str:
@@ -292,13 +351,6 @@ def first_remark(name: str) -> str:
     return f"{remark}\n\n{record.environment.short()}"
 
 
-def last_table(name: str) -> str:
-    """Return the last table of a record, the summary of the others."""
-    record = Record.read(name)
-    tables = [part for part in record.parts if isinstance(part, Table)]
-    return f"{tables[-1]}\n\n{record.environment.short()}"
-
-
 def training() -> str:
     """Return how well the curves of the kinds did out of their folds."""
     path = ROOT / "mne_otica" / "artifacts" / "model.json"
@@ -317,9 +369,10 @@ def training() -> str:
 
 BLOCKS = {
     "rivals": rivals,
+    "rivals_full": rivals_full,
+    "removal": removal,
     "real_summary": real_summary,
     "real": lambda: first_table("real-recordings"),
-    "evoked": lambda: last_table("removal-of-blinks-evoked-responses"),
     "training": training,
     "kinds_removal": lambda: tables_of("kinds-of-artifacts-removal-from-simulated-recordings"),
     "comparison": comparison,
@@ -362,7 +415,7 @@ def records_page() -> str:
 
 def pages() -> dict[Path, str]:
     """Return what the pages with blocks, and the page of all records, have to say."""
-    written = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    written = [ROOT / "README.md", ROOT / "paper.md", *sorted((ROOT / "docs").glob("*.md"))]
     found = {path: with_blocks(path.read_text(encoding="utf-8")) for path in written}
     return {**found, PAGE: records_page()}
 

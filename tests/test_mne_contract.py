@@ -4,19 +4,53 @@ If one of these fails on a new release, read `mne_otica/ica.py` and `mne_otica/u
 beside MNE's `ica.py` again before anything else.
 """
 
+import ast
+import importlib
 from inspect import getsource, signature
+from pathlib import Path
 
 import mne
 import numpy as np
 import pytest
 from mne.preprocessing import ica as mne_ica
 
+import mne_otica
+
 StockICA = mne.preprocessing.ICA
+# What is imported from MNE and is private, or lies in a private module.
+PRIVATE = {
+    "mne._fiff.pick._picks_to_idx": ["info", "picks"],
+    "mne._fiff.proj.make_projector": ["projs", "ch_names", "bads"],
+    "mne._fiff.utils._mult_cal_one": ["data_view", "one", "idx", "cals", "mult"],
+    "mne.annotations._annotations_starts_stops": ["raw", "kinds"],
+    "mne.utils._check_fname": ["fname", "overwrite"],
+    "mne.utils._check_option": ["parameter", "value", "allowed_values"],
+    "mne.utils._limit_blas_threads": [],
+    "mne.utils._validate_type": ["item", "types", "item_name", "type_name"],
+}
+SINCE_1_13 = "mne.utils._limit_blas_threads"  # not needed before
 
 
-@pytest.mark.parametrize("name", ["_check_option", "_validate_type", "warn"])
-def test_helpers_exist(name):
-    assert hasattr(mne.utils, name)
+def imported():
+    """Yield the private names that the package imports from MNE."""
+    for path in Path(mne_otica.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "mne":
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+                yield from (name for name in names if "._" in name)
+
+
+def test_every_private_import_is_listed():
+    assert set(imported()) == set(PRIVATE)
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_private_functions_have_these_first_parameters(name):
+    module, _, function = name.rpartition(".")
+    found = getattr(importlib.import_module(module), function, None)
+    if found is None and name == SINCE_1_13:
+        return
+    assert list(signature(found).parameters)[: len(PRIVATE[name])] == PRIVATE[name]
 
 
 def test_methods_are_a_tuple_of_names_in_the_module():

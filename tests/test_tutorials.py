@@ -30,13 +30,18 @@ def tutorial(monkeypatch):
     return run
 
 
+def says(name, phrase):
+    """Return whether a tutorial has a phrase."""
+    (path,) = (path for path in TUTORIALS if path.stem == name)
+    return phrase in re.sub(r"\n# ?", " ", path.read_text(encoding="utf-8"))
+
+
 def quoted(name, phrase):
     """Return the number of a phrase that a tutorial has, give or take one of its last digit.
 
     That is its rounding, and as much for another processor, on which the value may round otherwise.
     """
-    (path,) = (path for path in TUTORIALS if path.stem == name)
-    assert phrase in re.sub(r"\n# ?", " ", path.read_text(encoding="utf-8"))
+    assert says(name, phrase)
     number = re.search(r"\d+(\.\d+)?", phrase)[0]
     whole, _, decimals = number.partition(".")
     last = -len(decimals) if decimals else len(whole) - len(whole.rstrip("0"))
@@ -95,11 +100,18 @@ def test_judging_the_cleaning(tutorial):
     assert only.harm.sham < 0.005
     assert only.harm.rank_after == only.harm.rank_before > harm.rank_after
     assert whole.benefit.overall == quoted(name, "instead of 59 %")
-    assert found["more_benefit"].overall == quoted(name, "by about 75 %")
-    assert found["more_harm"].taken_out == quoted(name, "about 80 % of the signal")
+    # Which ten components are removed depends on the order of nearly Gaussian ones, and so on the
+    # kernel. Tolerances: three standard deviations over seeds 3 to 12 of the simulation; eight
+    # kernels gave .743 to .765 and .79 to .84.
+    assert says(name, "by about three quarters")
+    assert says(name, "four fifths of the signal")
+    assert found["more_benefit"].overall == pytest.approx(0.75, abs=0.04)
+    assert found["more_harm"].taken_out == pytest.approx(0.8, abs=0.08)
     assert errors["before"] == quoted(name, "8.7 µV before cleaning")
     assert errors["whole component"] == quoted(name, "1.3 µV without the whole component")
-    assert errors["only the blinks"] == quoted(name, "0.6 µV without the blinks only")
+    assert says(name, "and half of that without the blinks only")
+    # .487 to .503 with eight kernels
+    assert errors["only the blinks"] == pytest.approx(errors["whole component"] / 2, rel=0.05)
 
 
 @pytest.mark.slow
@@ -136,17 +148,21 @@ def test_comparing(tutorial):
         benefit, harm = (round(100 * share) for share in real[method])
         assert benefit in (93, 94)
         assert harm in (27, 28)
-        assert round(errors[method], 1) in (1.3, 1.4)
+        assert 1.2 < errors[method] < 1.6  # 1.28 to 1.51 with five kernels
     benefit, harm = real["OT-ICA, blinks only"]
     assert round(100 * benefit) in (93, 94)  # "the same"
     assert harm == quoted(name, "harm is 1.3 %")
-    assert errors["OT-ICA, blinks only"] == quoted(name, "only the blinks removed it is 0.7 µV")
+    assert says(name, "with only the blinks removed it is half of that of OT-ICA.")
+    # .49 to .51 with five kernels
+    assert errors["OT-ICA, blinks only"] == pytest.approx(errors["OT-ICA"] / 2, rel=0.05)
     benefit, harm = real["regression"]
     assert benefit == quoted(name, "Regression removes 91 %")
     assert harm == quoted(name, "18 % of the signal away from blinks")
     assert errors["regression on Fp1"] == quoted(name, "ends at 3.5 µV")
     assert found["distance"](found["before"]) == quoted(name, "from 8.7 µV")
-    assert min(found["left"], key=found["left"].get) == "OT-ICA"
+    ours, *theirs = found["left"].values()
+    assert says(name, "by 0.02 to 0.2 nats on different processors")
+    assert -0.3 < ours - min(theirs) < 0.03  # -.16 to -.02 with five kernels
 
 
 def test_any_mixture(tutorial):

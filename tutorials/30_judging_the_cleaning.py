@@ -70,7 +70,7 @@ print(f"over all channels {ceiling.overall:.0%}")
 # Harm
 # ----
 # The harm is what was removed away from blinks: RMS(before - after) / RMS(before), in all samples
-# that are at least a second away from a blink.
+# that are at least a second away from the window of any blink.
 
 harm = whole.kinds["blink"].harm
 print(f"Only the blinks: {result.kinds['blink'].harm.taken_out:.1%} removed away from blinks")
@@ -99,7 +99,7 @@ print(f"Removed for sham events: {result.kinds['blink'].harm.sham:.1%}")
 # The truth
 # ---------
 # In a simulation, the difference from the ideal result is known: 8.7 µV before cleaning, 1.3 µV
-# without the whole component, and 0.6 µV without the blinks only.
+# without the whole component, and half of that without the blinks only.
 
 cleaned = {"before": sim.raw, "whole component": whole.raw, "only the blinks": result.raw}
 errors = {}
@@ -109,9 +109,9 @@ for name, raw in cleaned.items():
     print(f"{name}: {errors[name]:.1f} µV from the ideal result")
 
 # %%
-# Removing ten more components reduces the RMS at blinks by about 75 % instead of 59 %. It looks
-# better, but the error grows and about 80 % of the signal away from blinks is removed: the RMS at
-# blinks must never be looked at alone.
+# Removing ten more components reduces the RMS at blinks by about three quarters instead of 59 %. It
+# looks better, but about four fifths of the signal away from blinks are removed: the RMS at blinks
+# must never be looked at alone.
 
 others = [k for k in range(whole.ica.n_components_) if k not in whole.ica.exclude]
 too_much = whole.ica.apply(before.copy(), exclude=whole.ica.exclude + others[:10])

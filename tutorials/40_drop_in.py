@@ -12,7 +12,7 @@ together with MNE's own tools and ICLabel.
 # One changed import
 # ------------------
 # `mne_otica.ICA` is a subclass of `mne.preprocessing.ICA`: the same arguments,
-# methods and files. Only the default method differs.
+# methods and files. Only the default method differs, and the default seed, which is fixed.
 
 import matplotlib.pyplot as plt
 import mne

@@ -94,8 +94,8 @@ def clean_study(
     n_components, l_freq, h_freq, random_state, max_components : int | float | None
         Number of components, band and seed of the ICA, and maximum number of blink components.
     reject_by_annotation : bool
-        Whether to leave out spans annotated as bad. Artifacts in these spans are not removed,
-        unless whole components are.
+        Whether to leave out spans annotated as bad. Of the artifacts in these spans only blinks
+        are removed, unless whole components are.
     find_bad_channels : bool
         Whether to leave out channels that look broken. A channel that does in one of several
         recordings with one ICA is left out of all of them.

@@ -224,7 +224,7 @@ def stability(
     second. Each component is matched with the component of the refit that correlates most with it
     over the whole recording, so order, sign and scale do not matter. It came back if the
     topographies of the two correlate by at least 0.95, and is stable if it came back in
-    70 percent of the refits. In 13 simulated recordings that the limit was not fitted to, 96
+    70 percent of the refits. In 13 simulated recordings that it was not trained on, 96
     percent of the stable components had the topography of a true source, for the default fit of
     this package, and 56 percent of the true ones were stable. A long recording is refitted on a
     part of it, so its components are at least as reproducible as the index says.
