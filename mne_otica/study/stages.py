@@ -365,7 +365,6 @@ def _rounded(value: Any) -> Any:
 
 
 def _choose(ica: ICA, exclude: Sequence[int]) -> None:
-    """Set ``exclude`` to the components that a person chose."""
     ica.exclude = list(exclude)
     ica.labels_["blink"] = list(exclude)
 
