@@ -100,18 +100,17 @@ class Review:
             "kinds": list(kinds()),
             "shared": [one.name.label for one in item.unit.recordings if one != item.recording],
             "components": [],
-            "problem": None,
+            "problem": "No ICA was fitted, so there are no components to show.",
         }
         if not work.path("find").exists():
-            return shown | {"problem": "No ICA was fitted, so there are no components to show."}
+            return shown
         try:
-            shown |= self._components(work)
             with _COMPUTING:
                 ica = work.fitted_ica()
-                return shown | {"channels": ica.ch_names, "topographies": topographies(ica)}
+                shown |= {"channels": ica.ch_names, "topographies": topographies(ica)}
+            return shown | self._components(work) | {"problem": None}
         except (OSError, ValueError, KeyError) as error:
-            problem = f"The components cannot be shown: {error}"
-            return shown | {"components": [], "problem": problem}
+            return shown | {"problem": f"The components cannot be shown: {error}"}
 
     def _components(self, work: UnitStages) -> dict[str, Any]:
         """Return the table of components and its version; raise if it is not valid."""

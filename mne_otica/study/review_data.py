@@ -148,7 +148,6 @@ class Opened:
     def _average(
         self, events: NDArray[np.int64], before: NDArray[np.float64], after: NDArray[np.float64]
     ) -> dict[str, Any] | None:
-        """Return the mean of a channel over events with complete windows."""
         half = int(HALF * self.filtered.info["sfreq"])
         whole = events[(events >= half) & (events < len(before) - half)]
         if not len(whole):

@@ -193,7 +193,6 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refusal(HTTPStatus.FORBIDDEN, "Another page may not use this server.")
 
     def _without_token(self, path: str) -> str:
-        """Return the path without the token; reject the request if it has none."""
         token, slash, rest = path.removeprefix("/").partition("/")
         if not slash or not hmac.compare_digest(token.encode(), self.server.token.encode()):
             told = "Open the address that mne_otica review has printed."

@@ -198,7 +198,7 @@ class UnitStages(UnitState):
         trusted = None
         if settings["stability"]:
             data, seed = self._together(self._copy_to_fit), settings["random_state"]
-            trusted = find_stability(ica, data, random_state=seed, n_jobs=1).to_dict()
+            trusted = plain(find_stability(ica, data, random_state=seed, n_jobs=1).to_dict())
         text = tables.table_text(found.artifacts, removed, trusted)
         edited = self._keep_edits(text, ica.n_components_)
         table = scratch / self.table.name
@@ -365,7 +365,6 @@ def _rounded(value: Any) -> Any:
 
 
 def _choose(ica: ICA, exclude: Sequence[int]) -> None:
-    """Set ``exclude`` to the components that a person chose."""
     ica.exclude = list(exclude)
     ica.labels_["blink"] = list(exclude)
 

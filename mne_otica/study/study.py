@@ -306,7 +306,6 @@ def _process(unit: Unit, out: Path, options: Options) -> list[Row]:
 def _run_units(
     units: Sequence[Unit], out: Path, options: Options, n_jobs: int = 1, dask: str | None = None
 ) -> Iterator[list[Row]]:
-    """Process units and yield their rows as they finish."""
     if dask is None and (n_jobs == 1 or len(units) < 2):
         yield from (_process(unit, out, options) for unit in units)
         return

@@ -105,7 +105,6 @@ def _topographies(out: Path, rows: Sequence[Row]) -> str:
 
 
 def _problems(rows: Sequence[Row]) -> str:
-    """Return the recordings that failed, or of which there are warnings, and why."""
     told = []
     for row in rows:
         failed = row["status"] == "failed"

@@ -71,7 +71,6 @@ def row_of(work: UnitState, recording: Recording) -> Row:
 
 
 def _kind_row(kind: str, find: Row, last: Row, recording: Recording) -> Row:
-    """Return the answer for a kind and, if it was to be removed, what was removed."""
     answers = {row["answer"] for row in find["artifacts"]["rows"] if row["kind"] == kind}
     found = next((one for one in ("yes", "unsure") if one in answers), "no")
     asked = last.get("kinds", {}).get(kind) or find["kinds"].get(kind)

@@ -102,6 +102,11 @@ def test_one_row_per_recording_and_kind(root):
     assert row.isna().warnings
 
 
+def test_page_shows_the_mean_topography_of_what_was_removed(root):
+    page = (root / "derivatives" / "mne-otica" / "summary.html").read_text(encoding="utf-8")
+    assert "</svg>blinks, mean of 2</li>" in page
+
+
 def test_files_of_a_recording(root):
     study = read_study(root / "derivatives" / "mne-otica")
     assert study.cleaned == ["sub-01_task-odd", "sub-02_task-odd"]
