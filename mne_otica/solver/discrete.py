@@ -36,9 +36,10 @@ WORTHWHILE = 2e-3  # drop of the objective: more than chance, a tenth of that of
 N_SAMPLES = 10_000  # of a subsample, to search in
 N_GRID_SAMPLES = 1_000  # enough to propose a rotation, which more samples then confirm
 N_ANGLES = 8  # of a grid over 90 degrees, fine enough for the descent that follows
-# Lattice search: components with a W2² below LOOKS_GAUSSIAN (noise has 0.001, a lattice 0.02) are
-# searched, MAX_BLOCK at a time, as the cumulant tensor holds MAX_BLOCK**4 numbers.
-LOOKS_GAUSSIAN, MAX_BLOCK = 5e-3, 20
+# Lattice search: components with a W2² below LOOKS_GAUSSIAN (noise has 0.001, the sum of two
+# binomial sources 0.013, one of them 0.034) are searched, MAX_BLOCK at a time, as the cumulant
+# tensor holds MAX_BLOCK**4 numbers.
+LOOKS_GAUSSIAN, MAX_BLOCK = 0.02, 20
 # Random starts without success before the search ends. The probability of success halves with each
 # component beyond EASY_BLOCK.
 MIN_ROUNDS, MAX_ROUNDS, EASY_BLOCK = 12, 48, 12

@@ -199,6 +199,14 @@ def test_lattices_are_searched_only_where_a_component_is_discrete(monkeypatch):
     assert searched
 
 
+def test_trap_the_sum_of_two_counts_is_a_count():
+    """It is farther from a Gaussian than their difference, which hides behind a Gaussian source."""
+    X, mixing, _ = simulation.mixture("hybrid", 20, 10_000, 2501)
+    values, vectors = np.linalg.eigh(np.cov(X, bias=True))
+    K = (vectors / np.sqrt(values)).T[::-1]  # a start that leads there
+    assert amari_index(unmix(K @ (X - X.mean(axis=1, keepdims=True))).W @ K, mixing) < 0.1
+
+
 @pytest.mark.parametrize("kind", ["laplace", "exponential", "uniform"])
 @pytest.mark.parametrize("refine", ["none", "rotation", "full"])
 def test_trap_a_start_at_45_degrees_is_a_saddle(kind, refine):
