@@ -17,14 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import butter, sosfiltfilt
 
-from mne_otica.signals.reading import (
-    HIGHEST,
-    LowRate,
-    at_low_rate,
-    bridge,
-    of_steps,
-    step_of,
-)
+from mne_otica.signals.reading import HIGHEST, LowRate, at_low_rate, bridge, of_steps, step_of
 from mne_otica.signals.spectra import Spectra, Tiles
 from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.utils.checks import _validate_flag, _validate_type, warn
