@@ -7,33 +7,24 @@ from typing import TYPE_CHECKING
 
 import mne
 import numpy as np
-from numpy.typing import NDArray
 
+from mne_otica.utils.arrays import Samples
 from mne_otica.utils.checks import _validate_type, warn
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw
 
-Events = NDArray[np.int64] | str | Sequence[str]
+Events = Samples | str | Sequence[str]
 
 
 def conditions_of(
     raw: BaseRaw, events: Events | None, event_id: Mapping[str, int] | None = None
-) -> dict[str, NDArray[np.int64]]:
+) -> dict[str, Samples]:
     """Return the samples of the trials of each condition, counted from 0.
 
-    Parameters
-    ----------
-    raw : instance of Raw
-        The recording.
-    events : ndarray, shape (n_events, 3) | str | sequence of str | None
-        MNE events, or the names of annotations, each of which is a condition. None has no trials.
-    event_id : dict | None
-        The conditions in the third column of ``events``; None uses all that occur.
-
-    Notes
-    -----
-    Conditions that do not occur and events outside the recording are left out with a warning.
+    ``events`` are MNE events, whose conditions are those in ``event_id`` or all that occur, or
+    the names of annotations, each of which is a condition; None has no trials. Conditions that do
+    not occur and events outside the recording are left out with a warning.
     """
     if events is None:
         return {}

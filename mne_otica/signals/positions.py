@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import mne
 import numpy as np
-from numpy.typing import NDArray
+
+from mne_otica.utils.arrays import Array, Samples
 
 _FEWEST = 4  # channels needed to interpolate a topography
 
@@ -21,12 +22,12 @@ class Places(NamedTuple):
     those of the channel names in the 10-05 system, or ``"none"``.
     """
 
-    picks: NDArray[np.int64]
+    picks: Samples
     info: mne.Info | None
     source: str
 
     @property
-    def points(self) -> NDArray[np.float64]:
+    def points(self) -> Array:
         """The positions, shape (n_known, 3)."""
         return np.zeros((0, 3)) if self.info is None else points_of(self.info)
 
@@ -42,7 +43,7 @@ def places_of(info: mne.Info) -> Places:
     return Places(np.zeros(0, int), None, "none")
 
 
-def points_of(info: mne.Info) -> NDArray[np.float64]:
+def points_of(info: mne.Info) -> Array:
     """Return the channel positions of an info, NaN or zero if unknown."""
     return np.array([channel["loc"][:3] for channel in info["chs"]], dtype=float)
 
@@ -58,7 +59,7 @@ def _at_standard_places(info: mne.Info) -> mne.Info:
 
 
 @cache
-def standard_places() -> dict[str, NDArray[np.float64]]:
+def standard_places() -> dict[str, Array]:
     """Return the positions of the 10-05 system, by name in capitals."""
     montage = standard_montage()
     info = mne.create_info(montage.ch_names, 100.0, "eeg").set_montage(montage)

@@ -10,18 +10,16 @@ import mne
 import numpy as np
 from mne.filter import create_filter
 from mne.utils import logger
-from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
 from mne_otica.signals.recording import annotated_bad, mark_bad, quiet, stretches
+from mne_otica.utils.arrays import Array, Mask, Samples
 from mne_otica.utils.checks import _validate_number
 
 if TYPE_CHECKING:
     from mne import BaseEpochs
     from mne.io import BaseRaw
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Read = Callable[[int, int], Array]
 
 HIGHEST = 40.0  # Hz; the search for artifacts needs nothing above
@@ -46,7 +44,7 @@ class LowRateRaw(mne.io.RawArray):
         """The sampling rate of the recording."""
         return self.info["sfreq"] * self.step
 
-    def samples(self, events: NDArray[np.int64]) -> NDArray[np.int64]:
+    def samples(self, events: Samples) -> Samples:
         """Return the samples here, from 0, of MNE events of the recording."""
         return np.clip((events[:, 0] - self.origin) // self.step, 0, self.n_times - 1)
 
@@ -80,7 +78,7 @@ class LowRate:
     data: Array
     broken: Mask
     bad: Mask
-    parts: NDArray[np.int64]
+    parts: Samples
     step: int
     read: Read
 
@@ -206,7 +204,7 @@ def band_pass(raw: BaseRaw, l_freq: float | None, h_freq: float | None) -> BaseR
 
 def _source(
     inst: BaseRaw | BaseEpochs, names: list[str], reject: bool
-) -> tuple[Read, Mask, NDArray[np.int64]]:
+) -> tuple[Read, Mask, Samples]:
     """Return how to read samples, which of them not to use, and the stretches."""
     if isinstance(inst, mne.io.BaseRaw):
         picks = [inst.ch_names.index(name) for name in names]
@@ -224,12 +222,7 @@ def _source(
 
 
 def at_low_rate(
-    read: Read,
-    parts: NDArray[np.int64],
-    n_rows: int,
-    sfreq: float,
-    step: int,
-    h_freq: float | None = HIGHEST,
+    read: Read, parts: Samples, n_rows: int, sfreq: float, step: int, h_freq: float | None = HIGHEST
 ) -> tuple[Array, Mask]:
     """Low-pass filter and decimate each stretch, piece by piece, and interpolate broken samples.
 

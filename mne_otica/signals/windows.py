@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import mne
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.fft import rfft
 from scipy.signal import get_window
 
-from mne_otica.signals.recording import annotated_bad
+from mne_otica.signals.recording import annotated_bad, runs
+from mne_otica.utils.arrays import Array, Mask, Samples
 from mne_otica.utils.checks import _picks_to_idx, _validate_flag, _validate_number, _validate_type
 
 if TYPE_CHECKING:
@@ -25,9 +26,9 @@ HALF_WINDOW = 0.25  # s on either side of an event in which the benefit is measu
 class Pair:
     """A recording before and after cleaning, as arrays of the picked channels."""
 
-    before: NDArray[np.float64]
-    after: NDArray[np.float64]
-    bad: NDArray[np.bool_]
+    before: Array
+    after: Array
+    bad: Mask
     info: mne.Info
     first_samp: int  # of the recording, of which `step` samples make one here
     step: int = 1
@@ -48,22 +49,17 @@ class Pair:
 
     @classmethod
     def of_arrays(
-        cls,
-        raw: BaseRaw,
-        before: NDArray[np.float64],
-        after: NDArray[np.float64],
-        picks: ArrayLike,
-        reject: bool,
+        cls, raw: BaseRaw, before: Array, after: Array, picks: ArrayLike, reject: bool
     ) -> Pair:
         """Combine the picked channels of a recording before and after cleaning."""
-        bad = annotated_bad(raw) if reject else np.zeros(raw.n_times, bool)
+        bad = annotated_bad(raw, reject)
         with np.errstate(invalid="ignore"):
             broken = ~np.isfinite(before.sum(axis=0) + after.sum(axis=0))
         info = mne.pick_info(raw.info, picks)
         step, origin = getattr(raw, "step", 1), getattr(raw, "origin", raw.first_samp)
         return cls(before, after, bad | broken, info, origin, step)
 
-    def samples(self, events: ArrayLike) -> NDArray[np.int64]:
+    def samples(self, events: ArrayLike) -> Samples:
         """Return the samples here, from 0, of MNE events of the recording; raise if outside."""
         n_times = self.n_times * self.step
         return event_samples(events, self.first_samp, n_times) // self.step
@@ -104,7 +100,7 @@ def _check_match(before: BaseRaw, after: BaseRaw) -> None:
             )
 
 
-def event_samples(events: ArrayLike, first_samp: int, n_times: int) -> NDArray[np.int64]:
+def event_samples(events: ArrayLike, first_samp: int, n_times: int) -> Samples:
     """Return the samples of MNE events, counted from 0; raise if any is outside the recording."""
     events = np.asarray(events)
     if events.ndim != 2 or events.shape[1] != 3:
@@ -139,14 +135,12 @@ def window_bounds(tmin: float, tmax: float, sfreq: float) -> tuple[int, int]:
 class Whole(NamedTuple):
     """Events with complete windows, and the number of those without."""
 
-    used: NDArray[np.int64]
+    used: Samples
     n_edge: int
     n_bad: int
 
 
-def whole_windows(
-    samples: NDArray[np.int64], bad: NDArray[np.bool_], bounds: tuple[int, int]
-) -> Whole:
+def whole_windows(samples: Samples, bad: Mask, bounds: tuple[int, int]) -> Whole:
     """Return the events whose windows lie inside the recording and hold no bad samples."""
     start, stop = bounds
     inside = samples[(samples + start >= 0) & (samples + stop <= bad.size)]
@@ -155,7 +149,7 @@ def whole_windows(
     return Whole(used, len(samples) - len(inside), len(inside) - len(used))
 
 
-def fullest_window(samples: NDArray[np.int64], length: int, n_times: int, margin: int) -> int:
+def fullest_window(samples: Samples, length: int, n_times: int, margin: int) -> int:
     """Return the start of the window of this length with the most events."""
     if not len(samples):
         return 0
@@ -165,9 +159,7 @@ def fullest_window(samples: NDArray[np.int64], length: int, n_times: int, margin
     return max(0, min(start, n_times - length))
 
 
-def free_samples(
-    pair: Pair, samples: NDArray[np.int64], bounds: tuple[int, int], margin: float
-) -> NDArray[np.bool_]:
+def free_samples(pair: Pair, samples: Samples, bounds: tuple[int, int], margin: float) -> Mask:
     """Return which samples are good and away from the windows of events."""
     reach = int(margin * pair.sfreq)
     free = ~pair.bad
@@ -176,9 +168,7 @@ def free_samples(
     return free
 
 
-def free_spectra(
-    pair: Pair, free: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def free_spectra(pair: Pair, free: Mask) -> tuple[Array, Array]:
     """Return frequencies and the power of before, after and their difference, shape (3, n_freqs).
 
     Welch's density of the stretches of two seconds that are free, as a mean over channels. SciPy
@@ -203,17 +193,12 @@ def free_spectra(
     return np.fft.rfftfreq(length, 1 / pair.sfreq), power
 
 
-def _tiles(free: NDArray[np.bool_], length: int) -> list[int]:
+def _tiles(free: Mask, length: int) -> list[int]:
     """Return the starts of adjacent free stretches of this length."""
     return [k for start, stop in runs(free) for k in range(start, stop - length + 1, length)]
 
 
-def runs(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return starts and ends of the runs of chosen samples, shape (n_stretches, 2)."""
-    return np.flatnonzero(np.diff(np.r_[False, chosen, False].astype(int))).reshape(-1, 2)
-
-
-def rank_of(data: NDArray[np.float64], info: mne.Info) -> int:
+def rank_of(data: Array, info: mne.Info) -> int:
     """Return the rank over all channel types."""
     # Linear dependence holds at every sample, so a subsample is enough.
     data = data[:, :: max(1, data.shape[1] // max(2000, 20 * len(data)))]
