@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import butter, sosfiltfilt
 
-from mne_otica.signals.reading import HIGHEST, LowRate, at_low_rate, bridge, of_steps, step_of
+from mne_otica.signals.reading import HIGHEST, LowRate, bridge, step_of
 from mne_otica.signals.spectra import Spectra
 from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.utils.arrays import Array, Mask, Samples
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 BAND = (1.0, 10.0)  # Hz; where a blink stands out from drift and muscle
 LARGE = 4.0  # robust standard deviations; below, everything has peaks
-PLAUSIBLE_VOLTS = (1e-7, 1e-2)  # median deviation of EEG that can be in volts
+PLAUSIBLE_VOLTS = (1e-8, 1e-2)  # standard deviation of EEG in the band of blinks
+ENOUGH = 16000  # samples, enough for the distribution of a signal
 _REACH = 0.2  # s on either side of a large deflection that belong to it
 _ROUNDS = 4  # of setting deflections aside
 _LEAST_BETWEEN = 0.2  # share of the samples that have to be left between them
@@ -161,15 +162,7 @@ class Prepared:
         return np.round(samples * self.step).astype(int)
 
 
-def prepare(signals: Array, sfreq: float, bad: Mask | None = None) -> Prepared:
-    """Bring signals to the low rate and into the band of blinks, without ``bad`` samples."""
-    bad = np.zeros(signals.shape[1], bool) if bad is None else bad
-    parts, step = np.array([[0, signals.shape[1]]]), step_of(sfreq, HIGHEST)
-    low, _ = at_low_rate(lambda a, b: signals[:, a:b].copy(), parts, len(signals), sfreq, step)
-    return _prepared(low, of_steps(bad, step), -(-parts // step), sfreq / step, step)
-
-
-def _prepared(low: Sequence[Array], bad: Mask, parts: Samples, rate: float, step: int) -> Prepared:
+def prepared(low: Sequence[Array], bad: Mask, parts: Samples, rate: float, step: int) -> Prepared:
     """Filter signals at the low rate, each stretch for itself; they are not changed.
 
     Bad samples are bridged by straight lines, so that a filter does not ring at their edges.
@@ -205,11 +198,16 @@ def _butterworth(sfreq: float, low: float | None, high: float) -> Array:
     return butter(2, cut, "lowpass" if low is None else "bandpass", fs=sfreq, output="sos")
 
 
+def enough(x: Array) -> Array:
+    """Return enough samples for the distribution of a signal."""
+    return x[:: max(1, x.size // ENOUGH)]
+
+
 def robust_scale(x: Array) -> float:
     """Return the standard deviation that the quiet part of a signal suggests."""
     if not x.size:
         return 0.0
-    away = x - np.median(x)
+    away = enough(x) - np.median(enough(x))
     return 1.4826 * np.median(np.abs(away, out=away), overwrite_input=True)
 
 
@@ -279,13 +277,11 @@ class Signals:
         rows = [low.names.index(name) for name in names]
         bad = low.bad_steps | low.broken[rows].any(axis=0)
         _check_length(low.sfreq, bad)
-        types = np.array(mne.pick_info(inst.info, _picks(inst.info, names)).get_channel_types())
-        data = [low.data[row] for row in rows]
-        volts = _check_volts([x for x, kind in zip(data, types, strict=True) if kind == "eeg"])
+        is_eeg = np.array(inst.get_channel_types(names)) == "eeg"
         spectra = Spectra.read(low.read, rows, low.bad, sfreq, low.step)
         parts = -(-low.parts // low.step)
-        prepared = _prepared(data, bad, parts, low.sfreq, low.step)
-        return cls(prepared, names, spectra, volts)
+        found = prepared([low.data[row] for row in rows], bad, parts, low.sfreq, low.step)
+        return cls(found, names, spectra, _check_volts(found.noise[is_eeg]))
 
     def pick(self, names: Sequence[str]) -> Signals:
         """Return some of the signals."""
@@ -306,10 +302,6 @@ class Signals:
         )
 
 
-def _picks(info: Info, names: Sequence[str]) -> list[int]:
-    return [info["ch_names"].index(name) for name in names]
-
-
 def _check_length(rate: float, bad: Mask) -> None:
     left = (~bad).sum() / rate
     if left < 2:
@@ -324,14 +316,9 @@ def _check_length(rate: float, bad: Mask) -> None:
         )
 
 
-def _check_volts(eeg: list[Array]) -> bool:
+def _check_volts(noise: Array) -> bool:
     """Warn where the data do not look like EEG in volts, and return whether they do."""
-    sizes = []
-    for row in eeg:
-        n = max(1, row.size // 64)
-        blocks = row[: row.size // n * n].reshape(-1, n)
-        sizes.append(np.median(np.abs(blocks - np.median(blocks, axis=1, keepdims=True))))
-    size = float(np.median(sizes)) if sizes else 0.0
+    size = float(np.median(noise)) if len(noise) else 0.0
     if size == 0 or PLAUSIBLE_VOLTS[0] < size < PLAUSIBLE_VOLTS[1]:
         return True
     warn(
@@ -388,11 +375,10 @@ def check_ica(ica: ICA, inst: BaseRaw | BaseEpochs) -> None:
         )
 
 
-def eog_names(info: Info, by_name: bool = False) -> list[str]:
-    """Return the EOG channels that are not bad: by type, else by name if asked."""
-    names = info["ch_names"]
-    eog = [names[k] for k in mne.pick_types(info, meg=False, eog=True)]
-    if not eog and by_name:
-        eeg = [names[k] for k in mne.pick_types(info, meg=False, eeg=True)]
-        eog = [name for name in eeg if re.search("EOG", name, re.IGNORECASE)]
-    return eog
+def eog_names(info: Info) -> list[str]:
+    """Return the EOG channels that are not bad, by type or else by name."""
+    names = np.array(info["ch_names"])
+    if len(eog := mne.pick_types(info, meg=False, eog=True)):
+        return list(names[eog])
+    eeg = names[mne.pick_types(info, meg=False, eeg=True)]
+    return [name for name in eeg if re.search("EOG", name, re.IGNORECASE)]
