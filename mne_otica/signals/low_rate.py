@@ -33,7 +33,6 @@ LARGE = 4.0  # robust standard deviations; below, everything has peaks
 PLAUSIBLE_VOLTS = (1e-8, 1e-2)  # standard deviation of EEG in the band of blinks
 ENOUGH = 16000  # samples, enough for the distribution of a signal
 _REACH = 0.2  # s on either side of a large deflection that belong to it
-_ROUNDS = 4  # of setting deflections aside
 _LEAST_BETWEEN = 0.2  # share of the samples that have to be left between them
 
 
@@ -222,7 +221,7 @@ def background_scale(x: Array, good: Mask, sfreq: float, scale: float) -> float:
     """
     reach = int(_REACH * sfreq)
     size = np.abs(x)
-    for _ in range(_ROUNDS if scale > 0 else 0):
+    while scale > 0:
         large = good & (size > LARGE * scale)
         between = good & near(large, 5 * reach) & ~near(large, reach)
         if between.sum() < _LEAST_BETWEEN * good.sum():

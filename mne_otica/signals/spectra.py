@@ -19,7 +19,6 @@ from mne_otica.utils.arrays import Array, Mask, Samples
 MOST_TILES = 300  # stretches used, spread evenly over a long recording
 HIGHEST = 100.0  # Hz; enough to recognise muscle and mains
 LINES = (50.0, 60.0)  # Hz; the mains of the world
-_LINE_WIDTH = 0.75  # Hz on either side of the mains that are the mains
 _LEAST_ADDED = 0.1  # of a spectrum; that much is added to it by chance
 _LEAST_TOP = 25.0  # Hz; no recording is filtered below, or there is nothing to see of muscle
 _AROUND = 7  # frequencies that the course of a spectrum is taken from
@@ -124,14 +123,20 @@ def spectral_figures(spectra: Spectra, top: float) -> dict[str, Array]:
     freqs, power = spectra.freqs, spectra.power + np.finfo(np.float32).tiny
     density = np.median(power, axis=1).astype(float)
     high = (freqs >= 20) & (freqs <= top) & without_lines(freqs)
-    loud = _loud(power, high)
+    # The loudest tiles above 20 Hz
+    order = np.argsort(-_mean(power[:, :, high]), axis=1)[:, : max(2, power.shape[1] // 10)]
+    loud = np.take_along_axis(power, order[:, :, np.newaxis], axis=1).mean(axis=1).astype(float)
+    added = np.maximum(loud - density, _LEAST_ADDED * density)
+    around = _between(freqs, 3.5, 6) | _between(freqs, 15, 19)
+    peak = np.log10(density[:, _between(freqs, 7, 13)].max(axis=1))
+    hum, hum_share = _hum(freqs, density, power.mean(axis=1).astype(float))
     figures = dict(
         slope=_slope(freqs[high], density[:, high]),
         high=_ratio(density, high, _between(freqs, 3, 12)),
         low=_ratio(density, _between(freqs, 0.9, 2.1), _between(freqs, 4, 12)),
-        alpha=_peak(freqs, density),
-        hum=_hum(freqs, density),
-        hum_share=_hum_share(freqs, power.mean(axis=1).astype(float)),
+        alpha=peak - _mean(np.log10(density[:, around])),
+        hum=hum,
+        hum_share=hum_share,
         # Each frequency over its own median, so that none outweighs the others.
         unsteadiness=_unsteadiness(
             _mean(power[:, :, high] / density[:, np.newaxis, high]), int(high.sum())
@@ -139,18 +144,9 @@ def spectral_figures(spectra: Spectra, top: float) -> dict[str, Array]:
         density=_mean(density[:, high]),
         loud_slope=_slope(freqs[high], loud[:, high]),
         loud_density=_mean(loud[:, high]),
-        loud_high=_ratio(
-            np.maximum(loud - density, _LEAST_ADDED * density), high, _between(freqs, 3, 12)
-        ),
+        loud_high=_ratio(added, high, _between(freqs, 3, 12)),
     )
     return {name: np.where(density.max(axis=1) > 0, figures[name], np.nan) for name in names}
-
-
-def _loud(power: NDArray[np.float32], high: Mask) -> Array:
-    """Return the density of each signal in its loudest tiles above 20 Hz."""
-    n = max(2, power.shape[1] // 10)
-    order = np.argsort(-_mean(power[:, :, high]), axis=1)[:, :n]
-    return np.take_along_axis(power, order[:, :, np.newaxis], axis=1).mean(axis=1).astype(float)
 
 
 def _mean(values: NDArray) -> NDArray:
@@ -174,32 +170,18 @@ def _slope(freqs: Array, density: Array) -> Array:
         return (y - _mean(y)[:, np.newaxis]) @ x / (x @ x)
 
 
-def _peak(freqs: Array, density: Array) -> Array:
-    around = _between(freqs, 3.5, 6) | _between(freqs, 15, 19)
-    line = _mean(np.log10(density[:, around]))
-    return np.log10(density[:, _between(freqs, 7, 13)].max(axis=1)) - line
-
-
-def _lines(freqs: Array) -> list[Array]:
-    """Return how far the frequencies are from each of the mains that a recording reaches."""
-    return [np.abs(freqs - line) for line in LINES if line + 3 <= freqs[-1]]
-
-
-def _largest(found: list[Array], n_signals: int) -> Array:
-    return np.fmax.reduce([np.full(n_signals, np.nan), *found])
-
-
-def _hum(freqs: Array, density: Array) -> Array:
-    found = [
-        _ratio(density, away < _LINE_WIDTH, (away > 2.5) & (away < 7)) for away in _lines(freqs)
-    ]
-    return _largest(found, len(density))
-
-
-def _hum_share(freqs: Array, density: Array) -> Array:
-    total = density[:, freqs <= 40].sum(axis=1)
-    hum = [density[:, away < _LINE_WIDTH].sum(axis=1) for away in _lines(freqs)]
-    return _largest([np.log10(one / total) for one in hum], len(density))
+def _hum(freqs: Array, density: Array, mean: Array) -> tuple[Array, Array]:
+    """Return the mains over their neighbours, and over all up to 40 Hz: the louder of them."""
+    found = np.full((2, 1, len(density)), np.nan)
+    for line in LINES:
+        if line + 3 <= freqs[-1]:
+            away = np.abs(freqs - line)
+            nearest = away <= freqs[0] / 2  # as the first frequency is their distance
+            over = _ratio(density, nearest, (away > 2.5) & (away < 7))
+            hum = mean[:, nearest].sum(axis=1)
+            share = np.log10(hum / mean[:, freqs <= 40].sum(axis=1))
+            found = np.append(found, [[over], [share]], axis=1)
+    return tuple(np.fmax.reduce(found, axis=1))
 
 
 def _unsteadiness(power: NDArray[np.float32], n_freqs: int) -> Array:
