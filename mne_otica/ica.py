@@ -275,7 +275,7 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
     _tell_rank(ica.info, channels)
     choose = ica.__dict__.pop("n_components_for", None)
     if choose is not None:
-        ica.n_components = choose(_n_stable(channels), n_samples)
+        ica.n_components = choose(_n_stable(ica, channels), n_samples)
     stand_in = channels.stand_in()
     n_stand_in = stand_in.shape[1]
     _STOCK["_fit"](ica, stand_in, fit_type)
@@ -299,10 +299,10 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
     ica.contrast_[:size] = unmixing.contrast
 
 
-def _n_stable(channels: Channels) -> int:
+def _n_stable(ica: Any, channels: Channels) -> int:
     """Return the number of components of which MNE's mixing matrix is stable, as it has it."""
     amplitudes = channels.std[:, np.newaxis] * channels._axes * np.sqrt(channels._variances)
-    variances = np.linalg.svd(amplitudes, compute_uv=False) ** 2
+    variances = np.linalg.svd(ica._do_proj(amplitudes), compute_uv=False) ** 2
     return min(channels.rank, int(np.sum(variances > 1e-6 * variances[0])))
 
 

@@ -254,7 +254,8 @@ def estimated(
     if options["find_bad_channels"]:
         suspects, left_out = find_suspects(raw, filtered, reject)
         raw = with_bads(raw, left_out)
-        filtered.drop_channels(left_out)
+        if left_out:  # else MNE would keep two copies
+            filtered.drop_channels(left_out)
     fit = partial(
         fit_ica,
         n_components=options["n_components"],

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mne_otica import clean_epochs, clean_raw
 from mne_otica.evaluation.text import LONGEST
 from mne_otica.signals.unmixing import maps_in_volts
-from tests.fuzz.strategies import epoched, files, made
+from tests.fuzz.strategies import Made, epoched, files, made
 
 # Of examples in all; made-up recordings take a third of a second each.
 DAILY, THOROUGH = 50, 2000
@@ -120,6 +120,13 @@ def check_epochs(made):
             assert_allclose(after, expected, rtol=0, atol=1e-9 * size)
         else:
             check_status(result, not np.array_equal(after, data, equal_nan=True))
+
+
+def test_a_suspect_channel_lowers_the_rank_of_projected_epochs_once_more():
+    """The reference of the channels that are left is another one."""
+    epochs = {"baseline": None, "detrend": 0, "tmax": 1.5, "decim": 1, "preload": True}
+    options = dict(bad=True, reference="projection", cropped=True, epochs=epochs)
+    check_epochs(Made(seed=2902, spoiled="loud", **options))
 
 
 def search(strategy, n_examples, check):
