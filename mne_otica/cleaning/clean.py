@@ -37,7 +37,8 @@ from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
 from mne_otica.removal.estimate import sham_events, sham_part
 from mne_otica.removal.remove import REMOVALS, Part, Taken, without
 from mne_otica.signals.conditions import Events, conditions_of
-from mne_otica.signals.reading import LowRate, LowRateRaw, check_band, names_to_read
+from mne_otica.signals.low_rate import Signals
+from mne_otica.signals.reading import HIGHEST, LowRate, LowRateRaw, check_band, names_to_read
 from mne_otica.signals.recording import quiet, with_bads
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import Pair
@@ -250,7 +251,11 @@ def estimated(
     band, reject = (options["l_freq"], options["h_freq"]), options["reject_by_annotation"]
     check_band(*band)
     low = LowRate.of(raw, names_to_read(raw), reject, band[1])
-    filtered, suspects = low.filtered(*band), {}
+    filtered, suspects, step = low.filtered(*band), {}, low.step
+    if band[1] is None or band[1] > HIGHEST:  # the search needs another rate than the fit
+        low = LowRate.of(raw, low.names, reject)
+    channels = Signals.of(low)
+    del low  # for memory
     if options["find_bad_channels"]:
         suspects, left_out = find_suspects(raw, filtered, reject)
         raw = with_bads(raw, left_out)
@@ -261,7 +266,7 @@ def estimated(
         n_components=options["n_components"],
         random_state=options["random_state"],
         reject=reject,
-        step=low.step,
+        step=step,
     )
     ica, free = fit_evoked_free(fit, filtered, raw, conditions or {}, reject=reject)
     found = find(
@@ -273,7 +278,7 @@ def estimated(
         removal=options["removal"],
         band=band,
         filtered=filtered,
-        low=low,
+        channels=channels,
     )
     taken = Taken(np.zeros((0, raw.n_times))) if found.taken is None else found.taken
     options |= {"artifacts": list(artifacts), "evoked_free": free}

@@ -15,7 +15,8 @@ from mne_otica.cleaning.earn import LEAST_GAIN, gains_at_events, gains_in_band
 from mne_otica.evaluation.text import PLURALS, component_names, none_line
 from mne_otica.removal.estimate import sham_events, sham_part
 from mne_otica.removal.remove import Part, Taken, to_take
-from mne_otica.signals.reading import LowRate, LowRateRaw, filtered_copy
+from mne_otica.signals.low_rate import Signals
+from mne_otica.signals.reading import LowRateRaw, filtered_copy
 from mne_otica.signals.recording import annotated_bad, quiet
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import HALF_WINDOW, whole_windows, window_bounds
@@ -105,12 +106,12 @@ def find(
     removal: str = "events",
     band: tuple[float | None, float | None] = (1.0, 40.0),
     filtered: LowRateRaw | None = None,
-    low: LowRate | None = None,
+    channels: Signals | None = None,
 ) -> Found:
     """Find the artifacts, and set ``ica.exclude`` to the components whose removal does good.
 
-    ``filtered`` is the copy in this ``band`` that the ICA was fitted on; None makes one. ``low``
-    is the recording at the low rate, if it was read already.
+    ``filtered`` is the copy in this ``band`` that the ICA was fitted on; None makes one.
+    ``channels`` are the signals of the recording, if it was read already.
     """
     with quiet():
         scores = search(
@@ -119,7 +120,7 @@ def find(
             artifacts=artifacts,
             max_components=max_components,
             reject_by_annotation=reject,
-            low=low,
+            channels=channels,
         )
     found = judged(raw, ica, scores, artifacts, reject)
     if not ica.exclude:

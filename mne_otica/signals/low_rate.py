@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import butter, sosfiltfilt
 
-from mne_otica.signals.reading import HIGHEST, LowRate, bridge, step_of
+from mne_otica.signals.reading import LowRate, bridge
 from mne_otica.signals.spectra import Spectra
 from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.utils.arrays import Array, Mask, Samples
@@ -258,29 +258,20 @@ class Signals:
     plausible_volts: bool = True
 
     @classmethod
-    def of_channels(
-        cls,
-        inst: BaseRaw | BaseEpochs,
-        names: Sequence[str],
-        reject: bool,
-        low: LowRate | None = None,
-    ) -> Signals:
-        """Read some channels, in pieces if they are not in memory.
-
-        ``low`` has them at the low rate if they were read already, with the same ``reject``.
-        """
+    def of_channels(cls, inst: BaseRaw | BaseEpochs, names: Sequence[str], reject: bool) -> Signals:
+        """Read some channels, in pieces if they are not in memory."""
         _validate_flag(reject, "reject_by_annotation")
-        names, sfreq = list(names), inst.info["sfreq"]
-        if low is None or low.step != step_of(sfreq, HIGHEST) or not set(names) <= set(low.names):
-            low = LowRate.of(inst, names, reject)
-        rows = [low.names.index(name) for name in names]
-        bad = low.bad_steps | low.broken[rows].any(axis=0)
+        return cls.of(LowRate.of(inst, names, reject))
+
+    @classmethod
+    def of(cls, low: LowRate) -> Signals:
+        """Prepare channels that were read, and read their spectra."""
+        bad = low.bad_steps | low.broken.any(axis=0)
         _check_length(low.sfreq, bad)
-        is_eeg = np.array(inst.get_channel_types(names)) == "eeg"
-        spectra = Spectra.read(low.read, rows, low.bad, sfreq, low.step)
-        parts = -(-low.parts // low.step)
-        found = prepared([low.data[row] for row in rows], bad, parts, low.sfreq, low.step)
-        return cls(found, names, spectra, _check_volts(found.noise[is_eeg]))
+        is_eeg = np.array(low.inst.get_channel_types(low.names)) == "eeg"
+        spectra = Spectra.read(low.read, low.bad, low.inst.info["sfreq"], low.step)
+        found = prepared(low.data, bad, -(-low.parts // low.step), low.sfreq, low.step)
+        return cls(found, low.names, spectra, _check_volts(found.noise[is_eeg]))
 
     def pick(self, names: Sequence[str]) -> Signals:
         """Return some of the signals."""

@@ -35,14 +35,9 @@ class Spectra:
 
     @classmethod
     def read(
-        cls,
-        read: Callable[[int, int], NDArray],
-        rows: list[int],
-        bad: Mask,
-        sfreq: float,
-        step: int,
+        cls, read: Callable[[int, int], NDArray], bad: Mask, sfreq: float, step: int
     ) -> Spectra:
-        """Read tiles without bad samples, spread evenly, of some rows of a recording.
+        """Read tiles without bad samples, spread evenly, of a recording.
 
         Their length is a multiple of ``step``; those with a value that is not finite are left out.
         """
@@ -56,9 +51,9 @@ class Spectra:
         freqs = freqs[(freqs > 0.5) & (freqs <= min(HIGHEST, 0.47 * sfreq))]
         window = np.hanning(length)
         window *= np.sqrt(2 / (sfreq * (window @ window)))
-        found = np.zeros((len(rows), len(starts), len(freqs)), np.complex64)
+        found = np.zeros((len(read(0, 1)), len(starts), len(freqs)), np.complex64)
         for k, first in enumerate(starts):
-            tile = read(first, first + length)[rows]
+            tile = read(first, first + length)
             with np.errstate(invalid="ignore"):
                 tile = tile - tile.mean(axis=1, keepdims=True)
                 found[:, k] = rfft(tile * window, axis=1)[:, 1 : len(freqs) + 1]
