@@ -311,7 +311,7 @@ def _powers(ica: Any, raw: Any) -> Any:
     rotation = ica.unmixing_matrix_ @ ica.pca_components_[: ica.n_components_]
     unmixing = rotation @ ica._pre_whiten(np.eye(len(ica.ch_names)))
     level = 0.0 if ica.pca_mean_ is None else (rotation @ ica.pca_mean_)[:, np.newaxis]
-    power, size = np.zeros((ica.n_components_, 1)), 2**16
+    power, size = np.zeros((ica.n_components_, 1)), 2**14
     for start in range(0, raw.n_times, size):
         piece = raw.get_data(ica.ch_names, start, min(start + size, raw.n_times))
         power += np.sum((unmixing @ piece - level) ** 2, axis=1, keepdims=True)

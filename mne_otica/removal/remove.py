@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
     from mne.preprocessing import ICA
 
-_PIECE = 2**17  # samples that are subtracted at a time, to limit memory
+_PIECE = 2**14  # samples that are subtracted at a time, to limit memory
 
 REMOVALS = ("events", "component")
 
