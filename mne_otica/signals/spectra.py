@@ -123,13 +123,13 @@ def spectral_figures(spectra: Spectra, top: float) -> dict[str, Array]:
     loud = np.take_along_axis(power, order[:, :, np.newaxis], axis=1).mean(axis=1).astype(float)
     added = np.maximum(loud - density, _LEAST_ADDED * density)
     around = _between(freqs, 3.5, 6) | _between(freqs, 15, 19)
-    peak = np.log10(density[:, _between(freqs, 7, 13)].max(axis=1))
+    peak = np.fmax.reduce(density[:, _between(freqs, 7, 13)], axis=1, initial=np.nan)
     hum, hum_share = _hum(freqs, density, power.mean(axis=1).astype(float))
     figures = dict(
         slope=_slope(freqs[high], density[:, high]),
         high=_ratio(density, high, _between(freqs, 3, 12)),
         low=_ratio(density, _between(freqs, 0.9, 2.1), _between(freqs, 4, 12)),
-        alpha=peak - _mean(np.log10(density[:, around])),
+        alpha=np.log10(peak) - _mean(np.log10(density[:, around])),
         hum=hum,
         hum_share=hum_share,
         # Each frequency over its own median, so that none outweighs the others.

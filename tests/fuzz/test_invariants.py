@@ -129,6 +129,12 @@ def test_a_suspect_channel_lowers_the_rank_of_projected_epochs_once_more():
     check_epochs(Made(seed=2902, spoiled="loud", **options))
 
 
+def test_epochs_at_a_rate_without_an_alpha_rhythm():
+    epochs = {"baseline": None, "detrend": 1, "tmax": 1.5, "decim": 3, "preload": False}
+    options = dict(bad=True, reference="projection", epochs=epochs)
+    check_epochs(Made(4, 32.0, 12, 1, seed=1123, **options))
+
+
 def search(strategy, n_examples, check):
     """Check that many examples; they are small, so that none need be made smaller."""
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large]
