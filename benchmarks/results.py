@@ -327,6 +327,7 @@ BLOCKS = {
     "memory": lambda: tables_of("memory-of-a-fit"),
     "study": lambda: tables_of("studies-40-recordings-of-60-s"),
     "channels": lambda: tables_of("few-channels"),
+    "perturbed": lambda: last_table("changes-that-should-not-matter"),
     "index": lambda: remarks_of("stability-judge"),
     "refits": lambda: first_remark("stability-time"),
 }
