@@ -222,6 +222,8 @@ class _Known:
         names = list(dict.fromkeys(names))
         if channels is None or not set(names) <= set(channels.names):
             channels = Signals.of_channels(inst, names, reject_by_annotation)
+        else:
+            channels.checked()
         signals = channels.pick(names)
         return cls(ica, inst, signals, Components.of(ica, inst.info, signals, sensors))
 

@@ -23,6 +23,7 @@ from mne_otica.cleaning.decide import (
     find,
     removed_events,
     signs_of,
+    without_useless,
 )
 from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
@@ -223,10 +224,18 @@ class Work:
 
     def result(self) -> Cleaned:
         """Measure, then remove: the copy is only now in memory, when the search is done."""
+        work, result = self.measured()
+        result = replace(result, raw=without(work.raw, work.ica, work.taken.courses))
+        mark_cleaned(result.raw.info, work.taken)
+        return result.with_suspects(work.suspects)
+
+    def measured(self) -> tuple[Work, Cleaned]:
+        """Measure, and leave out what turns out to do no good."""
         result = conclude(self.raw, self.filtered, self.ica, self.found, self.taken, self.settings)
-        result = replace(result, raw=without(self.raw, self.ica, self.taken.courses))
-        mark_cleaned(result.raw.info, self.taken)
-        return result.with_suspects(self.suspects)
+        found = without_useless(self.found, result.kinds, self.ica)
+        if found is self.found:
+            return self, result
+        return replace(self, found=found, taken=found.taken).measured()
 
 
 def check_options(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from mne_otica.utils.checks import _validate_type
 if TYPE_CHECKING:
     from mne.io import BaseRaw
 
+    from mne_otica.evaluation.measures import KindResult
     from mne_otica.ica import ICA
 
 InBand = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -158,6 +159,25 @@ def earned(
     found = replace(found, decisions=decisions, shams=shams)
     ica.exclude = found.components
     n_times = taken.courses.shape[1]
+    return replace(found, taken=Taken.of_parts(parts, ica.exclude, n_times))
+
+
+def without_useless(found: Found, results: Mapping[str, KindResult], ica: ICA) -> Found:
+    """Leave out the kinds whose average is not reduced, and update ``ica.exclude``.
+
+    The gain in the other half of the events may have been due to another kind in a component.
+    """
+    useless = {
+        kind: replace(found.decisions[kind], components=[], not_removed=one.components)
+        for kind, one in results.items()
+        if one.components and one.gone is not None and one.gone <= 0
+    }
+    if not useless:
+        return found
+    found = replace(found, decisions=found.decisions | useless)
+    ica.exclude = found.components
+    parts = [part for part in found.taken.parts if part.kind not in useless]
+    n_times = found.taken.courses.shape[1]
     return replace(found, taken=Taken.of_parts(parts, ica.exclude, n_times))
 
 

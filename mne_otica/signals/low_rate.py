@@ -261,17 +261,31 @@ class Signals:
     def of_channels(cls, inst: BaseRaw | BaseEpochs, names: Sequence[str], reject: bool) -> Signals:
         """Read some channels, in pieces if they are not in memory."""
         _validate_flag(reject, "reject_by_annotation")
-        return cls.of(LowRate.of(inst, names, reject))
+        return cls.of(LowRate.of(inst, names, reject)).checked()
 
     @classmethod
     def of(cls, low: LowRate) -> Signals:
         """Prepare channels that were read, and read their spectra."""
         bad = low.bad_steps | low.broken.any(axis=0)
-        _check_length(low.sfreq, bad)
         is_eeg = np.array(low.inst.get_channel_types(low.names)) == "eeg"
         spectra = Spectra.read(low.read, low.bad, low.inst.info["sfreq"], low.step)
         found = prepared(low.data, bad, -(-low.parts // low.step), low.sfreq, low.step)
         return cls(found, low.names, spectra, _check_volts(found.noise[is_eeg]))
+
+    def checked(self) -> Signals:
+        """Raise if too little is left outside bad spans, and warn if it is hardly enough."""
+        left = self.prepared.duration
+        if left < 2:
+            raise ValueError(
+                f"Only {left:.1f} s of data are left outside bad spans; at least 2 s are needed "
+                "to tell an artifact from its surroundings."
+            )
+        if left < 10:
+            warn(
+                f"Only {left:.1f} s of data to judge artifacts by; with so few events the answer "
+                "rests on the shape of the map alone. Use 30 s or more if you can."
+            )
+        return self
 
     def pick(self, names: Sequence[str]) -> Signals:
         """Return some of the signals."""
@@ -289,20 +303,6 @@ class Signals:
             [f"ICA{k:03d}" for k in range(ica.n_components_)],
             channels.spectra.mixed(weights),
             self.plausible_volts,
-        )
-
-
-def _check_length(rate: float, bad: Mask) -> None:
-    left = (~bad).sum() / rate
-    if left < 2:
-        raise ValueError(
-            f"Only {left:.1f} s of data are left outside bad spans; at least 2 s are needed "
-            "to tell an artifact from its surroundings."
-        )
-    if left < 10:
-        warn(
-            f"Only {left:.1f} s of data to judge artifacts by; with so few events the answer "
-            "rests on the shape of the map alone. Use 30 s or more if you can."
         )
 
 

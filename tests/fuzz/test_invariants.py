@@ -135,6 +135,17 @@ def test_epochs_at_a_rate_without_an_alpha_rhythm():
     check_epochs(Made(4, 32.0, 12, 1, seed=1123, **options))
 
 
+def test_a_kind_whose_average_is_not_reduced_stays_in(tmp_path):
+    options = dict(spoiled="loud", boundary=True, bad=True, artifacts="all")
+    check_raw(Made(5, 100.0, 20, seed=214, **options), tmp_path)
+
+
+def test_a_blink_whose_average_is_not_reduced_stays_in_epochs():
+    epochs = {"baseline": None, "detrend": 0, "tmax": 0.8, "decim": 1, "preload": True}
+    options = dict(spoiled="step", bad=True, cropped=True, epochs=epochs)
+    check_epochs(Made(5, 32.0, 12, 10, seed=477, **options))
+
+
 def search(strategy, n_examples, check):
     """Check that many examples; they are small, so that none need be made smaller."""
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large]
