@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import mne
 import numpy as np
 
+from mne_otica.signals.windows import check_events
 from mne_otica.utils.arrays import Samples
 from mne_otica.utils.checks import _validate_type, warn
 
@@ -33,12 +34,7 @@ def conditions_of(
         event_id = {name: k + 1 for k, name in enumerate(names)}
         known = {name: k for name, k in event_id.items() if name in raw.annotations.description}
         events = mne.events_from_annotations(raw, known, verbose="error")[0] if known else []
-    events = np.asarray(events).reshape(-1, 3) if not len(events) else np.asarray(events)
-    if events.ndim != 2 or events.shape[1] != 3:
-        raise ValueError(
-            f"events must have the shape (n_events, 3), got {events.shape}; pass an MNE events "
-            "array or names of annotations."
-        )
+    events = check_events(events if len(events) else np.zeros((0, 3), int))
     _validate_type(event_id, (Mapping, None), "event_id", 'a dict such as {"target": 1}, or None')
     if event_id is None:
         event_id = {str(code): int(code) for code in np.unique(events[:, 2])}

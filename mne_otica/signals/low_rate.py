@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import butter, sosfiltfilt
 
-from mne_otica.signals.reading import LowRate, bridge
+from mne_otica.signals.reading import LowRate, bridge, of_steps
 from mne_otica.signals.spectra import Spectra
 from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.utils.arrays import Array, Mask, Samples
@@ -266,7 +266,7 @@ class Signals:
     @classmethod
     def of(cls, low: LowRate) -> Signals:
         """Prepare channels that were read, and read their spectra."""
-        bad = low.bad_steps | low.broken.any(axis=0)
+        bad = of_steps(low.bad, low.step) | low.broken.any(axis=0)
         is_eeg = np.array(low.inst.get_channel_types(low.names)) == "eeg"
         spectra = Spectra.read(low.read, low.bad, low.inst.info["sfreq"], low.step)
         found = prepared(low.data, bad, -(-low.parts // low.step), low.sfreq, low.step)

@@ -61,13 +61,8 @@ class Pair:
 
     def samples(self, events: ArrayLike) -> Samples:
         """Return the samples here, from 0, of MNE events of the recording; raise if outside."""
-        n_times = self.n_times * self.step
+        n_times = self.before.shape[1] * self.step
         return event_samples(events, self.first_samp, n_times) // self.step
-
-    @property
-    def n_times(self) -> int:
-        """The number of samples."""
-        return self.before.shape[1]
 
     @property
     def sfreq(self) -> float:
@@ -102,12 +97,7 @@ def _check_match(before: BaseRaw, after: BaseRaw) -> None:
 
 def event_samples(events: ArrayLike, first_samp: int, n_times: int) -> Samples:
     """Return the samples of MNE events, counted from 0; raise if any is outside the recording."""
-    events = np.asarray(events)
-    if events.ndim != 2 or events.shape[1] != 3:
-        raise ValueError(
-            f"events must have the shape (n_events, 3), got {events.shape}; pass an MNE events "
-            "array, for instance of mne_otica.find_blink_events(raw)."
-        )
+    events = check_events(events)
     samples = events[:, 0].astype(np.int64) - first_samp
     outside = (samples < 0) | (samples >= n_times)
     if outside.any():
@@ -117,6 +107,17 @@ def event_samples(events: ArrayLike, first_samp: int, n_times: int) -> Samples:
             f"{events[outside][0, 0]}); MNE's events count from raw.first_samp on."
         )
     return samples
+
+
+def check_events(events: ArrayLike) -> Samples:
+    """Return MNE events as an array; raise if they are none."""
+    events = np.asarray(events)
+    if events.ndim != 2 or events.shape[1] != 3:
+        raise ValueError(
+            f"events must have the shape (n_events, 3), got {events.shape}; pass an MNE events "
+            "array, for instance of mne_otica.find_blink_events(raw)."
+        )
+    return events
 
 
 def window_bounds(tmin: float, tmax: float, sfreq: float) -> tuple[int, int]:
