@@ -37,12 +37,11 @@ from mne_otica.evaluation.text import evoked_line, hand_line, kind_line, none_li
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
 from mne_otica.removal.estimate import sham_events, sham_part
 from mne_otica.removal.remove import REMOVALS, Part, Taken, without
-from mne_otica.signals.conditions import Events, conditions_of
 from mne_otica.signals.low_rate import Signals
 from mne_otica.signals.reading import HIGHEST, LowRate, LowRateRaw, check_band, names_to_read
 from mne_otica.signals.recording import quiet, with_bads
 from mne_otica.signals.unmixing import maps_in_volts
-from mne_otica.signals.windows import Pair
+from mne_otica.signals.windows import Events, Pair, conditions_of
 from mne_otica.trust.stability import stability as find_stability
 from mne_otica.utils.checks import (
     RandomState,

@@ -22,10 +22,10 @@ from mne_otica.cleaning.result import Cleaned
 from mne_otica.cleaning.suspects import find_suspects
 from mne_otica.removal.layout import Layout
 from mne_otica.removal.remove import Part, Taken, parts_of, subtract
-from mne_otica.signals.conditions import conditions_of
 from mne_otica.signals.reading import EPOCH_EDGE, LowRateRaw
 from mne_otica.signals.recording import mark_bad, quiet
 from mne_otica.signals.unmixing import maps_in_volts
+from mne_otica.signals.windows import conditions_of
 from mne_otica.utils.checks import RandomState, _validate_flag, _validate_type
 
 if TYPE_CHECKING:

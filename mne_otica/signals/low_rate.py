@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import mne
@@ -171,30 +171,21 @@ def prepared(low: Sequence[Array], bad: Mask, parts: Samples, rate: float, step:
         for start, stop in parts[parts[:, 1] > parts[:, 0]]:
             x = row[start:stop].copy()
             bridge(x[np.newaxis], bad[start:stop])
-            _straighten(x)
+            # A drift by 250 µV a second hides the end of a blink.
+            t = np.arange(x.size) - (x.size - 1) / 2
+            x -= t * (t @ x / max(t @ t, 1.0))
+            x -= np.median(x)
             band = filtered(x, rate, BAND[0], min(BAND[1], 0.45 * rate))
             courses[:, k, start:stop] = band, filtered(x, rate, None, min(15.0, 0.45 * rate)), x
     return Prepared(courses, ~bad, rate, step)
 
 
-def _straighten(x: Array) -> None:
-    """Subtract offset and linear drift in place; a drift by 250 µV a second hides a blink's end."""
-    t = np.arange(x.size) - (x.size - 1) / 2
-    x -= t * (t @ x / max(t @ t, 1.0))
-    x -= np.median(x)
-
-
 def filtered(data: Array, sfreq: float, low: float | None, high: float) -> Array:
     """Return the signals between two frequencies, or below one, without delay."""
+    band = (high, "lowpass") if low is None else ((low, high), "bandpass")
     # The start and the end are mirrored for two seconds: the longest ringing at 1 Hz.
-    padlen = min(int(2 * sfreq), data.shape[-1] - 1)
-    return sosfiltfilt(_butterworth(sfreq, low, high), data, axis=-1, padlen=max(padlen, 0))
-
-
-@cache
-def _butterworth(sfreq: float, low: float | None, high: float) -> Array:
-    cut = high if low is None else (low, high)
-    return butter(2, cut, "lowpass" if low is None else "bandpass", fs=sfreq, output="sos")
+    padlen = max(0, min(int(2 * sfreq), data.shape[-1] - 1))
+    return sosfiltfilt(butter(2, *band, fs=sfreq, output="sos"), data, axis=-1, padlen=padlen)
 
 
 def enough(x: Array) -> Array:

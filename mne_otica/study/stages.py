@@ -33,8 +33,8 @@ from mne_otica.evaluation.measures import plain
 from mne_otica.evaluation.methods import mark_cleaned
 from mne_otica.evaluation.text import component_names
 from mne_otica.removal.remove import Taken, take_out, to_take
-from mne_otica.signals.conditions import conditions_of
 from mne_otica.signals.reading import LowRateRaw, filtered_copy
+from mne_otica.signals.windows import conditions_of
 from mne_otica.solver._linalg import one_blas_thread
 from mne_otica.study import storage as files
 from mne_otica.study.components_table import (
