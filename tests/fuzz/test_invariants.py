@@ -129,6 +129,11 @@ def test_a_suspect_channel_lowers_the_rank_of_projected_epochs_once_more():
     check_epochs(Made(seed=2902, spoiled="loud", **options))
 
 
+def test_epochs_with_a_constant_channel_are_those_of_their_recording():
+    epochs = {"baseline": (None, 0), "detrend": None, "tmax": 0.8, "decim": 1, "preload": False}
+    check_epochs(Made(16, n_blinks=0, seed=255, spoiled="constant", bad=True, epochs=epochs))
+
+
 def test_epochs_at_a_rate_without_an_alpha_rhythm():
     epochs = {"baseline": None, "detrend": 1, "tmax": 1.5, "decim": 3, "preload": False}
     options = dict(bad=True, reference="projection", epochs=epochs)
