@@ -11,8 +11,6 @@ import numpy as np
 
 from mne_otica.utils.arrays import Array, Samples
 
-_FEWEST = 4  # channels needed to interpolate a topography
-
 
 class Places(NamedTuple):
     """The channels of an info whose positions are known.
@@ -38,7 +36,7 @@ def places_of(info: mne.Info) -> Places:
         points = points_of(placed)
         known = np.flatnonzero(np.isfinite(points).all(axis=1) & points.any(axis=1))
         distinct = len(np.unique(np.round(points[known], 4), axis=0)) == len(known)
-        if distinct and len(known) >= max(_FEWEST, len(points) / 2):
+        if distinct and len(known) >= max(4, len(points) / 2):
             return Places(known, mne.pick_info(placed, known), source)
     return Places(np.zeros(0, int), None, "none")
 

@@ -90,11 +90,8 @@ def _check_match(before: BaseRaw, after: BaseRaw) -> None:
             f"before and after differ in their channels ({odd or 'the same in another order'}); "
             "pass the cleaned copy of the same recording."
         )
-    for name, value, other in (
-        ("length", before.n_times, after.n_times),
-        ("first_samp", before.first_samp, after.first_samp),
-        ("sampling rate", before.info["sfreq"], after.info["sfreq"]),
-    ):
+    facts = ([raw.n_times, raw.first_samp, raw.info["sfreq"]] for raw in (before, after))
+    for name, value, other in zip(("length", "first_samp", "sampling rate"), *facts, strict=True):
         if value != other:
             raise ValueError(
                 f"before and after differ in {name} ({value} and {other}); pass the cleaned copy "
