@@ -224,8 +224,7 @@ class _Known:
             channels = Signals.of_channels(inst, names, reject_by_annotation)
         else:
             channels.checked()
-        signals = channels.pick(names)
-        return cls(ica, inst, signals, Components.of(ica, inst.info, signals, sensors))
+        return cls(ica, inst, channels, Components.of(ica, inst.info, channels, sensors))
 
     def judge(
         self,
