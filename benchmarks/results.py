@@ -325,6 +325,7 @@ BLOCKS = {
     "comparison": comparison,
     "regimes": regimes,
     "memory": lambda: tables_of("memory-of-a-fit"),
+    "hours": lambda: tables_of("hours-of-recording"),
     "study": lambda: tables_of("studies-40-recordings-of-60-s"),
     "channels": lambda: tables_of("few-channels"),
     "perturbed": lambda: last_table("changes-that-should-not-matter"),
