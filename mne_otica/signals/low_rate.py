@@ -153,7 +153,8 @@ class Prepared:
     def mixed(self, weights: Array) -> Prepared:
         """Return weighted sums of the signals, a row of weights for each."""
         courses = weights.astype(np.float32) @ self.courses
-        courses[1] -= np.median(courses[1], axis=1, keepdims=True)
+        for row in courses[1]:
+            row -= np.median(row)
         return replace(self, courses=courses)
 
     def to_input(self, samples: NDArray) -> Samples:
