@@ -1,17 +1,19 @@
 """Simulated signals that must not be taken for an artifact that ICA can remove.
 
-Each function returns sources with a typical height of one. ``with_controls`` adds them to a
-simulated recording by name.
+Each function returns sources with a typical height of one. ``with_controls`` adds them, and
+artifacts, to a simulated recording by name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.simulation.artifact_courses import Source
+from benchmarks.artifact_sources import ARTIFACTS
+from mne_otica.simulation.recordings import Source
 from mne_otica.simulation.sources import Contribution, Head, coloured, envelope
 
 SLEEP = 90e-6  # V, the height of K-complexes
@@ -19,16 +21,21 @@ SLEEP = 90e-6  # V, the height of K-complexes
 
 def with_controls(
     extra: Mapping[str, float] | None = None, sleep: bool = False
-) -> dict[str, float | tuple[Source, float]]:
-    """Return sources for the parameter ``extra`` of simulate_raw, with controls by their names.
+) -> dict[str, tuple[Source, float]]:
+    """Return artifacts and controls by name for the parameter ``extra`` of simulate_raw.
 
     ``sleep`` adds slow waves, K-complexes and spindles.
     """
-    extra = {"sleep": SLEEP, **(extra or {})} if sleep else dict(extra or {})
-    return {
-        name: (CONTROLS[name], height) if name in CONTROLS else height
-        for name, height in extra.items()
-    }
+    extra = {"sleep": SLEEP, **(extra or {})} if sleep else extra or {}
+    return {name: (_source(name), height) for name, height in extra.items()}
+
+
+def _source(name: str) -> Source:
+    """Return the source of this name; artifacts know their kind."""
+    if name in CONTROLS:
+        return CONTROLS[name]
+    kind, source = ARTIFACTS[name]
+    return lambda *args: replace(source(*args), kind=kind)
 
 
 def rhythm(

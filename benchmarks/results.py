@@ -330,6 +330,13 @@ def real_summary() -> str:
     )
 
 
+def last_table(name: str) -> str:
+    """Return the last table of a record, the summary of the others."""
+    record = Record.read(name)
+    tables = [part for part in record.parts if isinstance(part, Table)]
+    return f"{tables[-1]}\n\n{record.environment.short()}"
+
+
 def first_table(name: str) -> str:
     """Return the first table of a record without its heading."""
     record = Record.read(name)
@@ -378,8 +385,10 @@ BLOCKS = {
     "comparison": comparison,
     "regimes": regimes,
     "memory": lambda: tables_of("memory-of-a-fit"),
+    "hours": lambda: tables_of("hours-of-recording"),
     "study": lambda: tables_of("studies-40-recordings-of-60-s"),
     "channels": lambda: tables_of("few-channels"),
+    "perturbed": lambda: last_table("changes-that-should-not-matter"),
     "index": lambda: remarks_of("stability-judge"),
     "refits": lambda: first_remark("stability-time"),
 }

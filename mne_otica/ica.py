@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 METHOD = "otica"
 _StockICA = mne.preprocessing.ICA
 _STOCK_METHODS = _mne_ica._KNOWN_ICA_METHODS
-_STOCK = {
-    name: vars(_StockICA)[name]
-    for name in ("__init__", "fit", "_fit", "_reset", "_update_ica_names", "_get_picks", "apply")
-}
+_HOOKED = "__init__ fit _fit _reset _update_ica_names _get_picks get_sources apply".split()
+_STOCK = {name: vars(_StockICA)[name] for name in _HOOKED}
 _TAKES_RNG = "rng" in signature(_StockICA).parameters  # since MNE 1.13
 _LOCK = threading.RLock()
 _OPTIONS = {
@@ -115,6 +113,12 @@ class _Hooks:
     def _get_picks(self, inst: Any) -> Any:
         with _channels_named(self, inst):
             return _STOCK["_get_picks"](self, inst)
+
+    @wraps(_STOCK["get_sources"])
+    def get_sources(self, inst: Any, *args: Any, **kwargs: Any) -> Any:
+        if "_unsorted" in self.__dict__ and isinstance(inst, mne.io.BaseRaw):
+            return _powers(self, inst)
+        return _STOCK["get_sources"](self, inst, *args, **kwargs)
 
     @wraps(_STOCK["apply"])
     def apply(self, inst: Any, *args: Any, **kwargs: Any) -> Any:
@@ -270,7 +274,7 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
         logger.info(f"The {len(data)} channels have rank {channels.rank}: {causes}.")
     choose = ica.__dict__.pop("n_components_for", None)
     if choose is not None:
-        ica.n_components = choose(_n_stable(channels), n_samples)
+        ica.n_components = choose(_n_stable(ica, channels), n_samples)
     stand_in = channels.stand_in()
     n_stand_in = stand_in.shape[1]
     _STOCK["_fit"](ica, stand_in, fit_type)
@@ -294,10 +298,26 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
     ica.contrast_[:size] = unmixing.contrast
 
 
-def _n_stable(channels: Channels) -> int:
+def _powers(ica: Any, raw: Any) -> Any:
+    """Return two samples that have the powers of the sources, by which MNE's fit sorts them.
+
+    The sources themselves would take four copies of the recording.
+    """
+    rotation = ica.unmixing_matrix_ @ ica.pca_components_[: ica.n_components_]
+    unmixing = rotation @ ica._pre_whiten(np.eye(len(ica.ch_names)))
+    level = 0.0 if ica.pca_mean_ is None else (rotation @ ica.pca_mean_)[:, np.newaxis]
+    power, size = np.zeros((ica.n_components_, 1)), 2**14
+    for start in range(0, raw.n_times, size):
+        piece = raw.get_data(ica.ch_names, start, min(start + size, raw.n_times))
+        power += np.sum((unmixing @ piece - level) ** 2, axis=1, keepdims=True)
+    info = mne.create_info(len(power), raw.info["sfreq"])
+    return mne.io.RawArray(np.sqrt(power / 2).repeat(2, axis=1), info, verbose="error")
+
+
+def _n_stable(ica: Any, channels: Channels) -> int:
     """Return the number of components of which MNE's mixing matrix is stable, as it has it."""
     amplitudes = channels.std[:, np.newaxis] * channels._axes * np.sqrt(channels._variances)
-    variances = np.linalg.svd(amplitudes, compute_uv=False) ** 2
+    variances = np.linalg.svd(ica._do_proj(amplitudes), compute_uv=False) ** 2
     return min(channels.rank, int(np.sum(variances > 1e-6 * variances[0])))
 
 

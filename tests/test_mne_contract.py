@@ -65,6 +65,7 @@ def test_methods_are_a_tuple_of_names_in_the_module():
         ("_fit", ["self", "data", "fit_type"]),
         ("_reset", ["self"]),
         ("_pre_whiten", ["self", "data"]),
+        ("_do_proj", ["self", "data", "log_suffix"]),
         ("_update_ica_names", ["self"]),
         ("_update_mixing_matrix", ["self"]),
         ("_get_picks", ["self", "inst"]),

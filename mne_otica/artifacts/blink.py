@@ -275,7 +275,7 @@ def blink_sources(
     if ch_name is not None:
         return {"channel": [[k] for k in range(len(names))]}
     sources = {}
-    eog = [names.index(ch) for ch in eog_names(info, by_name=True)]
+    eog = [names.index(ch) for ch in eog_names(info)]
     if eog:
         sources["eog"] = [[k] for k in eog]
     eeg = [k for k in range(len(names)) if k not in eog]

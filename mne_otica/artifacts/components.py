@@ -89,12 +89,17 @@ class Components:
         some.__dict__["spectra"] = {name: x[rows] for name, x in self.spectra.items()}
         return some
 
-    @cached_property
+    @property
     def excerpt(self) -> Components:
         """The same components in a stretch of the recording, but with spectra of all of it."""
+        # A component that held itself would keep the recording in memory.
+        return self._excerpt or self
+
+    @cached_property
+    def _excerpt(self) -> Components | None:
         span = self.prepared.best_span(_EXCERPT)
         if span is None:
-            return self
+            return None
         cut = {
             name: replace(one, prepared=one.prepared.crop(*span))
             for name, one in self.sensors.items()

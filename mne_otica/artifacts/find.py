@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
     from mne.preprocessing import ICA
 
-    from mne_otica.signals.reading import LowRate
 
 _EVEN = 0.5  # a channel or component whose events are used holds the artifact more likely than not
 _UNLIKELY = 0.05  # a tenth of even odds: the rest of the recording hardly makes up for this
@@ -188,14 +187,14 @@ def search(
     max_components: int = _BLINK_COMPONENTS,
     reject_by_annotation: bool = True,
     ch_name: Mapping[str, str | Sequence[str]] | None = None,
-    low: LowRate | None = None,
+    channels: Signals | None = None,
 ) -> ArtifactScores:
     """Judge all components for all kinds, those not in ``artifacts`` by an excerpt first.
 
-    ``max_components`` limits the blink components only; ``low`` is the recording at the low
-    rate, if it was read already.
+    ``max_components`` limits the blink components only; ``channels`` are the signals of the
+    recording, if it was read already.
     """
-    known = _Known.of(ica, inst, ch_name, reject_by_annotation, low)
+    known = _Known.of(ica, inst, ch_name, reject_by_annotation, channels)
     return known.judge(list(kinds()), ACCEPT, max_components, None, check_kinds(artifacts))
 
 
@@ -215,14 +214,17 @@ class _Known:
         inst: BaseRaw | BaseEpochs,
         ch_name: Mapping[str, str | Sequence[str]] | None,
         reject_by_annotation: bool,
-        low: LowRate | None = None,
+        channels: Signals | None = None,
     ) -> _Known:
         check_ica(ica, inst)
         sensors = sensor_names(inst.info, ch_name)
         names = [*_eye_channels(inst), *ica.ch_names, *sum(sensors.values(), [])]
         names = list(dict.fromkeys(names))
-        signals = Signals.of_channels(inst, names, reject_by_annotation, low)
-        return cls(ica, inst, signals, Components.of(ica, inst.info, signals, sensors))
+        if channels is None or not set(names) <= set(channels.names):
+            channels = Signals.of_channels(inst, names, reject_by_annotation)
+        else:
+            channels.checked()
+        return cls(ica, inst, channels, Components.of(ica, inst.info, channels, sensors))
 
     def judge(
         self,

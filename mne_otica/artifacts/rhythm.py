@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.signals.low_rate import Prepared, filtered, robust_scale, windows_around
+from mne_otica.signals.low_rate import Prepared, enough, filtered, robust_scale, windows_around
 
 BAND = (3.0, 35.0)  # Hz; where the QRS complex is
 RATES = np.geomspace(35, 210, 20)  # a minute
@@ -35,7 +35,6 @@ _FEWEST = 5  # beats
 _STRETCH = 5.0  # s; in each, a heart beats
 _SHORTEST = 5.0  # s; below, no rhythm can be recognised
 _FOLLOWED = 9.0  # deviations beyond chance of a heart that is followed rightly
-_ENOUGH = 16000  # samples, enough for the distribution of a signal
 _PERIODS = 60 / np.geomspace(38, 200, 26)  # s
 _SPREAD = 0.16  # deviation of the log interval whose cost equals the largest gain of a rank
 _SKIPPED = 0.5  # cost of a missing beat, in ranks
@@ -150,7 +149,7 @@ def _rhythm(x: NDArray[np.float64], prepared: Prepared) -> Rhythm:
         return Rhythm(np.array([], dtype=int))
     x = np.where(good, x / scale, 0.0)
     # The QRS complex goes one way further than the other.
-    low, high = np.quantile(_some(x), (0.005, 0.995))
+    low, high = np.quantile(enough(x), (0.005, 0.995))
     x = x if high >= -low else -x
     peaks, z = _most_regular(x, prepared)
     if z < PROMISING:
@@ -167,13 +166,8 @@ def _rhythm(x: NDArray[np.float64], prepared: Prepared) -> Rhythm:
     return _described(matched, peaks, z, prepared)
 
 
-def _some(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return enough samples for the distribution of a signal."""
-    return x[:: max(1, x.size // _ENOUGH)]
-
-
 def _scale(x: NDArray[np.float64], prepared: Prepared) -> float:
-    return robust_scale(_some(prepared.outside_bad(x)))
+    return robust_scale(prepared.outside_bad(x))
 
 
 def _candidates(x: NDArray[np.float64], sfreq: float) -> NDArray[np.intp]:

@@ -23,6 +23,7 @@ from mne_otica.cleaning.decide import (
     find,
     removed_events,
     signs_of,
+    without_useless,
 )
 from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
@@ -36,11 +37,11 @@ from mne_otica.evaluation.text import evoked_line, hand_line, kind_line, none_li
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
 from mne_otica.removal.estimate import sham_events, sham_part
 from mne_otica.removal.remove import REMOVALS, Part, Taken, without
-from mne_otica.signals.conditions import Events, conditions_of
-from mne_otica.signals.reading import LowRate, LowRateRaw, check_band, names_to_read
+from mne_otica.signals.low_rate import Signals
+from mne_otica.signals.reading import HIGHEST, LowRate, LowRateRaw, check_band, names_to_read
 from mne_otica.signals.recording import quiet, with_bads
 from mne_otica.signals.unmixing import maps_in_volts
-from mne_otica.signals.windows import Pair
+from mne_otica.signals.windows import Events, Pair, conditions_of
 from mne_otica.trust.stability import stability as find_stability
 from mne_otica.utils.checks import (
     RandomState,
@@ -222,10 +223,18 @@ class Work:
 
     def result(self) -> Cleaned:
         """Measure, then remove: the copy is only now in memory, when the search is done."""
+        work, result = self.measured()
+        result = replace(result, raw=without(work.raw, work.ica, work.taken.courses))
+        mark_cleaned(result.raw.info, work.taken)
+        return result.with_suspects(work.suspects)
+
+    def measured(self) -> tuple[Work, Cleaned]:
+        """Measure, and leave out what turns out to do no good."""
         result = conclude(self.raw, self.filtered, self.ica, self.found, self.taken, self.settings)
-        result = replace(result, raw=without(self.raw, self.ica, self.taken.courses))
-        mark_cleaned(result.raw.info, self.taken)
-        return result.with_suspects(self.suspects)
+        found = without_useless(self.found, result.kinds, self.ica)
+        if found is self.found:
+            return self, result
+        return replace(self, found=found, taken=found.taken).measured()
 
 
 def check_options(
@@ -250,17 +259,22 @@ def estimated(
     band, reject = (options["l_freq"], options["h_freq"]), options["reject_by_annotation"]
     check_band(*band)
     low = LowRate.of(raw, names_to_read(raw), reject, band[1])
-    filtered, suspects = low.filtered(*band), {}
+    filtered, suspects, step = low.filtered(*band), {}, low.step
+    if band[1] is None or band[1] > HIGHEST:  # the search needs another rate than the fit
+        low = LowRate.of(raw, low.names, reject)
+    channels = Signals.of(low)
+    del low  # for memory
     if options["find_bad_channels"]:
         suspects, left_out = find_suspects(raw, filtered, reject)
         raw = with_bads(raw, left_out)
-        filtered.drop_channels(left_out)
+        if left_out:  # else MNE would keep two copies
+            filtered.drop_channels(left_out)
     fit = partial(
         fit_ica,
         n_components=options["n_components"],
         random_state=options["random_state"],
         reject=reject,
-        step=low.step,
+        step=step,
     )
     ica, free = fit_evoked_free(fit, filtered, raw, conditions or {}, reject=reject)
     found = find(
@@ -272,7 +286,7 @@ def estimated(
         removal=options["removal"],
         band=band,
         filtered=filtered,
-        low=low,
+        channels=channels,
     )
     taken = Taken(np.zeros((0, raw.n_times))) if found.taken is None else found.taken
     options |= {"artifacts": list(artifacts), "evoked_free": free}

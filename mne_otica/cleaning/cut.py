@@ -125,7 +125,9 @@ class Cut:
         known = np.isfinite(cut) & np.isfinite(expected)
         power = np.where(known, expected, 0.0) ** 2
         error = np.where(known, cut - expected, 0.0) ** 2
-        size = power.sum(axis=(0, 2))
+        # A constant less its baseline is nothing but rounding errors.
+        level = 1e-9 * np.nan_to_num(np.abs(data), posinf=0.0).max(axis=1)
+        size = power.sum(axis=(0, 2)) + level**2 * known.sum(axis=(0, 2))
         share = np.sqrt(error.sum(axis=(0, 2)) / np.where(size > 0, size, 1.0))
         return max(one for one in zip(share.tolist(), names, strict=True) if one[1] in good)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,8 @@ from mne_otica.cleaning.earn import LEAST_GAIN, gains_at_events, gains_in_band
 from mne_otica.evaluation.text import PLURALS, component_names, none_line
 from mne_otica.removal.estimate import sham_events, sham_part
 from mne_otica.removal.remove import Part, Taken, to_take
-from mne_otica.signals.reading import LowRate, LowRateRaw, filtered_copy
+from mne_otica.signals.low_rate import Signals
+from mne_otica.signals.reading import LowRateRaw, filtered_copy
 from mne_otica.signals.recording import annotated_bad, quiet
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import HALF_WINDOW, whole_windows, window_bounds
@@ -24,6 +25,7 @@ from mne_otica.utils.checks import _validate_type
 if TYPE_CHECKING:
     from mne.io import BaseRaw
 
+    from mne_otica.evaluation.measures import KindResult
     from mne_otica.ica import ICA
 
 InBand = Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -105,12 +107,12 @@ def find(
     removal: str = "events",
     band: tuple[float | None, float | None] = (1.0, 40.0),
     filtered: LowRateRaw | None = None,
-    low: LowRate | None = None,
+    channels: Signals | None = None,
 ) -> Found:
     """Find the artifacts, and set ``ica.exclude`` to the components whose removal does good.
 
-    ``filtered`` is the copy in this ``band`` that the ICA was fitted on; None makes one. ``low``
-    is the recording at the low rate, if it was read already.
+    ``filtered`` is the copy in this ``band`` that the ICA was fitted on; None makes one.
+    ``channels`` are the signals of the recording, if it was read already.
     """
     with quiet():
         scores = search(
@@ -119,7 +121,7 @@ def find(
             artifacts=artifacts,
             max_components=max_components,
             reject_by_annotation=reject,
-            low=low,
+            channels=channels,
         )
     found = judged(raw, ica, scores, artifacts, reject)
     if not ica.exclude:
@@ -157,6 +159,25 @@ def earned(
     found = replace(found, decisions=decisions, shams=shams)
     ica.exclude = found.components
     n_times = taken.courses.shape[1]
+    return replace(found, taken=Taken.of_parts(parts, ica.exclude, n_times))
+
+
+def without_useless(found: Found, results: Mapping[str, KindResult], ica: ICA) -> Found:
+    """Leave out the kinds whose average is not reduced, and update ``ica.exclude``.
+
+    The gain in the other half of the events may have been due to another kind in a component.
+    """
+    useless = {
+        kind: replace(found.decisions[kind], components=[], not_removed=one.components)
+        for kind, one in results.items()
+        if one.components and one.gone is not None and one.gone <= 0
+    }
+    if not useless:
+        return found
+    found = replace(found, decisions=found.decisions | useless)
+    ica.exclude = found.components
+    parts = [part for part in found.taken.parts if part.kind not in useless]
+    n_times = found.taken.courses.shape[1]
     return replace(found, taken=Taken.of_parts(parts, ica.exclude, n_times))
 
 

@@ -16,16 +16,16 @@ from scipy.signal import detrend
 from mne_otica.artifacts import search
 from mne_otica.cleaning.clean import check_options, conclude, estimated, fit_ica, settings_of
 from mne_otica.cleaning.cut import Cut
-from mne_otica.cleaning.decide import DEFAULT, earned, judged
+from mne_otica.cleaning.decide import DEFAULT, earned, judged, without_useless
 from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.cleaning.suspects import find_suspects
 from mne_otica.removal.layout import Layout
 from mne_otica.removal.remove import Part, Taken, parts_of, subtract
-from mne_otica.signals.conditions import conditions_of
 from mne_otica.signals.reading import EPOCH_EDGE, LowRateRaw
 from mne_otica.signals.recording import mark_bad, quiet
 from mne_otica.signals.unmixing import maps_in_volts
+from mne_otica.signals.windows import conditions_of
 from mne_otica.utils.checks import RandomState, _validate_flag, _validate_type
 
 if TYPE_CHECKING:
@@ -137,18 +137,19 @@ def _in_recording(
     cut = Cut.of(epochs, raw)
     conditions = conditions_of(raw, epochs.events, event_id) if event_id else {}
     work = estimated(raw, conditions, **options)
-    if work.taken.courses.any():
-        maps = maps_in_volts(work.ica)[:, work.ica.exclude]
-        epochs._data -= cut.removed(maps, work.ica.ch_names, work.taken.courses)
     outside = np.ones(raw.n_times, bool)
     for start, stop in zip(*cut.inside, strict=True):
         outside[start:stop] = False
     outside = work.filtered.of_steps(outside)
     mark_bad(work.filtered, outside, "BAD_no_epoch")  # the result is that of the epochs
+    result = work.result()
+    if result.removed.any():
+        maps = maps_in_volts(work.ica)[:, work.ica.exclude]
+        epochs._data -= cut.removed(maps, work.ica.ch_names, result.removed)
     epochs.info["bads"] = epochs.info["bads"] + [
         name for name in work.raw.info["bads"] if name not in raw.info["bads"] + epochs.info["bads"]
     ]
-    return replace(work.result(), epochs=epochs)
+    return replace(result, epochs=epochs)
 
 
 def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> Cleaned:
@@ -191,11 +192,16 @@ def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> 
     if parts:
         found = earned(found, taken, ica, joined, True, in_band)
         taken = found.taken
+    settings = settings_of(ica, joined, joined.info["sfreq"], **options)
+    while True:
+        level = [in_band(part.courses) for part in taken.parts]
+        result = conclude(joined, joined, ica, found, taken, settings, level)
+        useful = without_useless(found, result.kinds, ica)
+        if useful is found:
+            break
+        found, taken = useful, useful.taken
     subtract(epochs, ica, ica.exclude, layout.spread(taken.courses))
     cleaned._data[_finite(cleaned)] = epochs._data
-    settings = settings_of(ica, joined, joined.info["sfreq"], **options)
-    level = [in_band(part.courses) for part in taken.parts]
-    result = conclude(joined, joined, ica, found, taken, settings, level)
     return replace(result.with_suspects(suspects), raw=None, epochs=cleaned)
 
 

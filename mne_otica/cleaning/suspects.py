@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LARGE = 4.5
 FLAT = 0.01  # the same; the least of a good channel is 0.3
 CLIPPED = 0.01  # share of samples that stay at the largest or smallest value; good ones: 0.001
-_PIECE = 2**22  # values read at a time
+_PIECE = 2**20  # values read at a time, that stay in the cache
 KEPT = "kept, as no other channel is frontal"
 
 

@@ -22,8 +22,7 @@ from mne_otica.evaluation.shares import (
     trials_with,
 )
 from mne_otica.evaluation.text import PLURALS
-from mne_otica.signals.conditions import Events, conditions_of
-from mne_otica.signals.windows import HALF_WINDOW
+from mne_otica.signals.windows import HALF_WINDOW, Events, conditions_of
 from mne_otica.utils.checks import _picks_to_idx, _validate_number, _validate_type
 from mne_otica.utils.docs import fill_doc
 

@@ -10,13 +10,13 @@ from mne.utils import logger, verbose
 from numpy.typing import ArrayLike, NDArray
 
 from mne_otica.evaluation.measures import Preservation, reduction, rms_ratio
+from mne_otica.signals.recording import runs
 from mne_otica.signals.windows import (
     HALF_WINDOW,
     Pair,
     free_samples,
     free_spectra,
     rank_of,
-    runs,
     window_bounds,
 )
 from mne_otica.utils.checks import warn

@@ -14,7 +14,7 @@ from scipy.signal import resample_poly
 
 from mne_otica.removal.linear_estimate import WINDOW, Array, Component, Frame, Mask, Samples
 from mne_otica.removal.separation import State, estimate_given, quietness, separate
-from mne_otica.signals.windows import runs
+from mne_otica.signals.recording import runs
 
 RATE = 80.0  # Hz; the artifact is smooth, and estimated at about this rate
 _DRAWS_OUT = 0.4  # Hz; a lower high-pass filter only adds drift to an event

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _ENOUGH = 3  # blinks in the channels, to estimate a blink from
 _GAP = 2.0  # s between epochs that are put side by side, so that they do not affect each other
-_CHUNK = 100_000  # samples that are unmixed at a time
+_CHUNK = 2**14  # samples that are unmixed at a time
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,8 @@ from mne_otica.removal.from_file import RawCleanedOnRead
 from mne_otica.removal.layout import Layout
 from mne_otica.removal.linear_estimate import Array, Mask, Samples
 from mne_otica.signals.low_rate import check_ica
-from mne_otica.signals.recording import quiet, stretches
+from mne_otica.signals.recording import quiet, runs, stretches
 from mne_otica.signals.unmixing import maps_in_volts
-from mne_otica.signals.windows import runs
 from mne_otica.utils.checks import _check_option, _validate_flag, _validate_type
 from mne_otica.utils.docs import fill_doc
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
     from mne.preprocessing import ICA
 
-_PIECE = 2**17  # samples that are subtracted at a time, to limit memory
+_PIECE = 2**14  # samples that are subtracted at a time, to limit memory
 
 REMOVALS = ("events", "component")
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import mne
@@ -17,16 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import butter, sosfiltfilt
 
-from mne_otica.signals.reading import (
-    HIGHEST,
-    LowRate,
-    at_low_rate,
-    bridge,
-    of_steps,
-    step_of,
-)
-from mne_otica.signals.spectra import Spectra, Tiles
+from mne_otica.signals.reading import LowRate, bridge, of_steps
+from mne_otica.signals.spectra import Spectra
 from mne_otica.signals.unmixing import unmixing_in_volts
+from mne_otica.utils.arrays import Array, Mask, Samples
 from mne_otica.utils.checks import _validate_flag, _validate_type, warn
 
 if TYPE_CHECKING:
@@ -36,21 +30,21 @@ if TYPE_CHECKING:
 
 BAND = (1.0, 10.0)  # Hz; where a blink stands out from drift and muscle
 LARGE = 4.0  # robust standard deviations; below, everything has peaks
-PLAUSIBLE_VOLTS = (1e-7, 1e-2)  # median deviation of EEG that can be in volts
+PLAUSIBLE_VOLTS = (1e-8, 1e-2)  # standard deviation of EEG in the band of blinks
+ENOUGH = 16000  # samples, enough for the distribution of a signal
 _REACH = 0.2  # s on either side of a large deflection that belong to it
-_ROUNDS = 4  # of setting deflections aside
 _LEAST_BETWEEN = 0.2  # share of the samples that have to be left between them
 
 
 class Moments(NamedTuple):
     """Standard deviation, skewness and excess kurtosis of signals; NaN of what is constant."""
 
-    deviation: NDArray[np.float64]
-    skewness: NDArray[np.float64]
-    kurtosis: NDArray[np.float64]
+    deviation: Array
+    skewness: Array
+    kurtosis: Array
 
     @classmethod
-    def of(cls, signals: NDArray[np.float64]) -> Moments:
+    def of(cls, signals: Array) -> Moments:
         """Return those of each row, one by one: SciPy takes many times as long."""
         sums = np.zeros((3, len(signals)))
         for k, row in enumerate(signals):
@@ -66,16 +60,29 @@ class Moments(NamedTuple):
 class Prepared:
     """Signals at a low rate, ready for a search.
 
-    ``band`` is limited to the blink's band, ``slow`` only smoothed, ``wide`` neither; ``good``
-    marks the samples outside bad spans; ``step`` samples of the input make one here.
+    ``courses`` has them three times, as `band`, `slow` and `wide`, shape (3, n_signals, n_times);
+    ``good`` marks the samples outside bad spans; ``step`` samples of the input make one here.
     """
 
-    band: NDArray[np.float64]
-    slow: NDArray[np.float64]
-    wide: NDArray[np.float64]
-    good: NDArray[np.bool_]
+    courses: NDArray[np.float32]
+    good: Mask
     sfreq: float
     step: int
+
+    @property
+    def band(self) -> NDArray[np.float32]:
+        """The signals in the band of blinks."""
+        return self.courses[0]
+
+    @property
+    def slow(self) -> NDArray[np.float32]:
+        """The signals, only smoothed."""
+        return self.courses[1]
+
+    @property
+    def wide(self) -> NDArray[np.float32]:
+        """The signals, neither smoothed nor limited to a band."""
+        return self.courses[2]
 
     @property
     def duration(self) -> float:
@@ -88,23 +95,23 @@ class Prepared:
         return bool(self.good.all())
 
     @cached_property
-    def n_bad(self) -> NDArray[np.int64]:
+    def n_bad(self) -> Samples:
         """How many samples in bad spans there are up to each sample."""
         return np.cumsum(~self.good)
 
     @cached_property
-    def noise(self) -> NDArray[np.float64]:
+    def noise(self) -> Array:
         """The robust standard deviation of each signal in the band."""
         return np.array([robust_scale(row) for row in self.outside_bad(self.band)])
 
     @cached_property
-    def background(self) -> NDArray[np.float64]:
+    def background(self) -> Array:
         """The same between the large deflections of each signal."""
         pairs = zip(self.band, self.noise, strict=True)
         return np.array([background_scale(x, self.good, self.sfreq, noise) for x, noise in pairs])
 
     @cached_property
-    def deviations(self) -> NDArray[np.float64]:
+    def deviations(self) -> Array:
         """The standard deviation of each signal that is only smoothed."""
         return np.array([row.std(dtype=float) for row in self.outside_bad(self.slow)])
 
@@ -113,25 +120,22 @@ class Prepared:
         """Those of each signal in the band."""
         return Moments.of(self.outside_bad(self.band))
 
-    def outside_bad(self, signals: NDArray[np.float64]) -> NDArray[np.float64]:
+    def outside_bad(self, signals: Array) -> Array:
         """Return the samples outside bad spans, without a copy where there is no such span."""
         return signals if self.all_good else signals[..., self.good]
 
     def middle(self, members: Sequence[int]) -> Prepared:
         """Return the median of some signals, as one signal."""
-        some = self.pick(members)
-        if len(members) == 1:
-            return some
-        signals = (some.band, some.slow, some.wide)
-        one = (np.median(x, axis=0, keepdims=True) for x in signals)
-        return Prepared(*one, self.good, self.sfreq, self.step)
+        some = self.courses[:, members]
+        if len(members) > 1:
+            some = np.median(some, axis=1, keepdims=True)
+        return replace(self, courses=some)
 
     def pick(self, rows: Sequence[int]) -> Prepared:
         """Return some of the signals."""
         if list(rows) == list(range(len(self.band))):
             return self
-        some = (x[rows] for x in (self.band, self.slow, self.wide))
-        return Prepared(*some, self.good, self.sfreq, self.step)
+        return replace(self, courses=self.courses[:, rows])
 
     def best_span(self, seconds: float) -> tuple[int, int] | None:
         """Return the samples of the stretch with the fewest bad ones; None if all is shorter."""
@@ -144,87 +148,61 @@ class Prepared:
 
     def crop(self, start: int, stop: int) -> Prepared:
         """Return a stretch of the signals."""
-        some = (x[..., start:stop] for x in (self.band, self.slow, self.wide, self.good))
-        return Prepared(*some, self.sfreq, self.step)
+        return replace(self, courses=self.courses[..., start:stop], good=self.good[start:stop])
 
-    def mixed(self, weights: NDArray[np.float64]) -> Prepared:
+    def mixed(self, weights: Array) -> Prepared:
         """Return weighted sums of the signals, a row of weights for each."""
-        weights = weights.astype(np.float32)
-        band, slow, wide = (weights @ x for x in (self.band, self.slow, self.wide))
-        slow -= np.median(slow, axis=1, keepdims=True)
-        return Prepared(band, slow, wide, self.good, self.sfreq, self.step)
+        courses = weights.astype(np.float32) @ self.courses
+        for row in courses[1]:
+            row -= np.median(row)
+        return replace(self, courses=courses)
 
-    def to_input(self, samples: NDArray) -> NDArray[np.int64]:
+    def to_input(self, samples: NDArray) -> Samples:
         """Return the samples of the input that correspond to (fractional) samples here."""
         return np.round(samples * self.step).astype(int)
 
 
-def prepare(
-    signals: NDArray[np.float64], sfreq: float, bad: NDArray[np.bool_] | None = None
-) -> Prepared:
-    """Bring signals to the low rate and into the band of blinks, without ``bad`` samples."""
-    bad = np.zeros(signals.shape[1], bool) if bad is None else bad
-    parts, step = np.array([[0, signals.shape[1]]]), step_of(sfreq, HIGHEST)
-    low, _ = at_low_rate(lambda a, b: signals[:, a:b].copy(), parts, len(signals), sfreq, step)
-    return _prepared(low, of_steps(bad, step), -(-parts // step), sfreq / step, step)
-
-
-def _prepared(
-    low: Sequence[NDArray[np.float64]],
-    bad: NDArray[np.bool_],
-    parts: NDArray[np.int64],
-    rate: float,
-    step: int,
-) -> Prepared:
+def prepared(low: Sequence[Array], bad: Mask, parts: Samples, rate: float, step: int) -> Prepared:
     """Filter signals at the low rate, each stretch for itself; they are not changed.
 
     Bad samples are bridged by straight lines, so that a filter does not ring at their edges.
     """
-    wide, slow, band = (np.empty((len(low), bad.size), np.float32) for _ in range(3))
+    courses = np.empty((3, len(low), bad.size), np.float32)
     for k, row in enumerate(low):
         for start, stop in parts[parts[:, 1] > parts[:, 0]]:
             x = row[start:stop].copy()
             bridge(x[np.newaxis], bad[start:stop])
-            _straighten(x)
-            wide[k, start:stop] = x
-            slow[k, start:stop] = filtered(x, rate, None, min(15.0, 0.45 * rate))
-            band[k, start:stop] = filtered(x, rate, BAND[0], min(BAND[1], 0.45 * rate))
-    return Prepared(band, slow, wide, ~bad, rate, step)
+            # A drift by 250 µV a second hides the end of a blink.
+            t = np.arange(x.size) - (x.size - 1) / 2
+            x -= t * (t @ x / max(t @ t, 1.0))
+            x -= np.median(x)
+            band = filtered(x, rate, BAND[0], min(BAND[1], 0.45 * rate))
+            courses[:, k, start:stop] = band, filtered(x, rate, None, min(15.0, 0.45 * rate)), x
+    return Prepared(courses, ~bad, rate, step)
 
 
-def _straighten(x: NDArray[np.float64]) -> None:
-    """Subtract offset and linear drift in place; a drift by 250 µV a second hides a blink's end."""
-    t = np.arange(x.size) - (x.size - 1) / 2
-    x -= t * (t @ x / max(t @ t, 1.0))
-    x -= np.median(x)
-
-
-def filtered(
-    data: NDArray[np.float64], sfreq: float, low: float | None, high: float
-) -> NDArray[np.float64]:
+def filtered(data: Array, sfreq: float, low: float | None, high: float) -> Array:
     """Return the signals between two frequencies, or below one, without delay."""
+    band = (high, "lowpass") if low is None else ((low, high), "bandpass")
     # The start and the end are mirrored for two seconds: the longest ringing at 1 Hz.
-    padlen = min(int(2 * sfreq), data.shape[-1] - 1)
-    return sosfiltfilt(_butterworth(sfreq, low, high), data, axis=-1, padlen=max(padlen, 0))
+    padlen = max(0, min(int(2 * sfreq), data.shape[-1] - 1))
+    return sosfiltfilt(butter(2, *band, fs=sfreq, output="sos"), data, axis=-1, padlen=padlen)
 
 
-@cache
-def _butterworth(sfreq: float, low: float | None, high: float) -> NDArray[np.float64]:
-    cut = high if low is None else (low, high)
-    return butter(2, cut, "lowpass" if low is None else "bandpass", fs=sfreq, output="sos")
+def enough(x: Array) -> Array:
+    """Return enough samples for the distribution of a signal."""
+    return x[:: max(1, x.size // ENOUGH)]
 
 
-def robust_scale(x: NDArray[np.float64]) -> float:
+def robust_scale(x: Array) -> float:
     """Return the standard deviation that the quiet part of a signal suggests."""
     if not x.size:
         return 0.0
-    away = x - np.median(x)
+    away = enough(x) - np.median(enough(x))
     return 1.4826 * np.median(np.abs(away, out=away), overwrite_input=True)
 
 
-def background_scale(
-    x: NDArray[np.float64], good: NDArray[np.bool_], sfreq: float, scale: float
-) -> float:
+def background_scale(x: Array, good: Mask, sfreq: float, scale: float) -> float:
     """Return the robust standard deviation of a signal between its large deflections.
 
     Where someone blinks once a second, nearly every sample is part of a blink or of its
@@ -235,7 +213,7 @@ def background_scale(
     """
     reach = int(_REACH * sfreq)
     size = np.abs(x)
-    for _ in range(_ROUNDS if scale > 0 else 0):
+    while scale > 0:
         large = good & (size > LARGE * scale)
         between = good & near(large, 5 * reach) & ~near(large, reach)
         if between.sum() < _LEAST_BETWEEN * good.sum():
@@ -247,15 +225,13 @@ def background_scale(
     return scale
 
 
-def near(chosen: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
+def near(chosen: Mask, reach: int) -> Mask:
     """Tell which samples have a chosen one within reach; a dilation, but at one cost for all."""
     n_chosen = np.cumsum(np.pad(chosen, (reach + 1, reach)))
     return n_chosen[2 * reach + 1 :] > n_chosen[: -2 * reach - 1]
 
 
-def windows_around(
-    x: NDArray[np.float64], peaks: NDArray[np.intp], half: float, sfreq: float
-) -> NDArray[np.float64]:
+def windows_around(x: Array, peaks: NDArray[np.intp], half: float, sfreq: float) -> Array:
     """Return the windows of some seconds on either side of the peaks that lie inside the signal."""
     n = int(round(half * sfreq))
     inside = peaks[(peaks >= n) & (peaks < x.size - n)]
@@ -274,40 +250,34 @@ class Signals:
     plausible_volts: bool = True
 
     @classmethod
-    def of_channels(
-        cls,
-        inst: BaseRaw | BaseEpochs,
-        names: Sequence[str],
-        reject: bool,
-        low: LowRate | None = None,
-    ) -> Signals:
-        """Read some channels.
-
-        Parameters
-        ----------
-        inst : instance of Raw | instance of Epochs
-            Read in pieces if it is not in memory.
-        names : sequence of str
-            The channels.
-        reject : bool
-            Whether spans annotated as bad are left out.
-        low : instance of LowRate | None
-            The channels at the low rate if they were read already, with the same ``reject``.
-        """
+    def of_channels(cls, inst: BaseRaw | BaseEpochs, names: Sequence[str], reject: bool) -> Signals:
+        """Read some channels, in pieces if they are not in memory."""
         _validate_flag(reject, "reject_by_annotation")
-        names, sfreq = list(names), inst.info["sfreq"]
-        if low is None or low.step != step_of(sfreq, HIGHEST) or not set(names) <= set(low.names):
-            low = LowRate.of(inst, names, reject)
-        rows = [low.names.index(name) for name in names]
-        bad = low.bad_steps | low.broken[rows].any(axis=0)
-        _check_length(low.sfreq, bad)
-        types = np.array(mne.pick_info(inst.info, _picks(inst.info, names)).get_channel_types())
-        data = [low.data[row] for row in rows]
-        volts = _check_volts([x for x, kind in zip(data, types, strict=True) if kind == "eeg"])
-        spectra = Tiles.of(low.bad, sfreq, low.step).read(low.read, rows)
-        parts = -(-low.parts // low.step)
-        prepared = _prepared(data, bad, parts, low.sfreq, low.step)
-        return cls(prepared, names, spectra, volts)
+        return cls.of(LowRate.of(inst, names, reject)).checked()
+
+    @classmethod
+    def of(cls, low: LowRate) -> Signals:
+        """Prepare channels that were read, and read their spectra."""
+        bad = of_steps(low.bad, low.step) | low.broken.any(axis=0)
+        is_eeg = np.array(low.inst.get_channel_types(low.names)) == "eeg"
+        spectra = Spectra.read(low.read, low.bad, low.inst.info["sfreq"], low.step)
+        found = prepared(low.data, bad, -(-low.parts // low.step), low.sfreq, low.step)
+        return cls(found, low.names, spectra, _check_volts(found.noise[is_eeg]))
+
+    def checked(self) -> Signals:
+        """Raise if too little is left outside bad spans, and warn if it is hardly enough."""
+        left = self.prepared.duration
+        if left < 2:
+            raise ValueError(
+                f"Only {left:.1f} s of data are left outside bad spans; at least 2 s are needed "
+                "to tell an artifact from its surroundings."
+            )
+        if left < 10:
+            warn(
+                f"Only {left:.1f} s of data to judge artifacts by; with so few events the answer "
+                "rests on the shape of the map alone. Use 30 s or more if you can."
+            )
+        return self
 
     def pick(self, names: Sequence[str]) -> Signals:
         """Return some of the signals."""
@@ -328,32 +298,9 @@ class Signals:
         )
 
 
-def _picks(info: Info, names: Sequence[str]) -> list[int]:
-    return [info["ch_names"].index(name) for name in names]
-
-
-def _check_length(rate: float, bad: NDArray[np.bool_]) -> None:
-    left = (~bad).sum() / rate
-    if left < 2:
-        raise ValueError(
-            f"Only {left:.1f} s of data are left outside bad spans; at least 2 s are needed "
-            "to tell an artifact from its surroundings."
-        )
-    if left < 10:
-        warn(
-            f"Only {left:.1f} s of data to judge artifacts by; with so few events the answer "
-            "rests on the shape of the map alone. Use 30 s or more if you can."
-        )
-
-
-def _check_volts(eeg: list[NDArray[np.float64]]) -> bool:
+def _check_volts(noise: Array) -> bool:
     """Warn where the data do not look like EEG in volts, and return whether they do."""
-    sizes = []
-    for row in eeg:
-        n = max(1, row.size // 64)
-        blocks = row[: row.size // n * n].reshape(-1, n)
-        sizes.append(np.median(np.abs(blocks - np.median(blocks, axis=1, keepdims=True))))
-    size = float(np.median(sizes)) if sizes else 0.0
+    size = float(np.median(noise)) if len(noise) else 0.0
     if size == 0 or PLAUSIBLE_VOLTS[0] < size < PLAUSIBLE_VOLTS[1]:
         return True
     warn(
@@ -410,11 +357,10 @@ def check_ica(ica: ICA, inst: BaseRaw | BaseEpochs) -> None:
         )
 
 
-def eog_names(info: Info, by_name: bool = False) -> list[str]:
-    """Return the EOG channels that are not bad: by type, else by name if asked."""
-    names = info["ch_names"]
-    eog = [names[k] for k in mne.pick_types(info, meg=False, eog=True)]
-    if not eog and by_name:
-        eeg = [names[k] for k in mne.pick_types(info, meg=False, eeg=True)]
-        eog = [name for name in eeg if re.search("EOG", name, re.IGNORECASE)]
-    return eog
+def eog_names(info: Info) -> list[str]:
+    """Return the EOG channels that are not bad, by type or else by name."""
+    names = np.array(info["ch_names"])
+    if len(eog := mne.pick_types(info, meg=False, eog=True)):
+        return list(names[eog])
+    eeg = names[mne.pick_types(info, meg=False, eeg=True)]
+    return [name for name in eeg if re.search("EOG", name, re.IGNORECASE)]

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import mne
 import numpy as np
-from numpy.typing import NDArray
 
-_FEWEST = 4  # channels needed to interpolate a topography
+from mne_otica.utils.arrays import Array, Samples
 
 
 class Places(NamedTuple):
@@ -21,12 +20,12 @@ class Places(NamedTuple):
     those of the channel names in the 10-05 system, or ``"none"``.
     """
 
-    picks: NDArray[np.int64]
+    picks: Samples
     info: mne.Info | None
     source: str
 
     @property
-    def points(self) -> NDArray[np.float64]:
+    def points(self) -> Array:
         """The positions, shape (n_known, 3)."""
         return np.zeros((0, 3)) if self.info is None else points_of(self.info)
 
@@ -37,12 +36,12 @@ def places_of(info: mne.Info) -> Places:
         points = points_of(placed)
         known = np.flatnonzero(np.isfinite(points).all(axis=1) & points.any(axis=1))
         distinct = len(np.unique(np.round(points[known], 4), axis=0)) == len(known)
-        if distinct and len(known) >= max(_FEWEST, len(points) / 2):
+        if distinct and len(known) >= max(4, len(points) / 2):
             return Places(known, mne.pick_info(placed, known), source)
     return Places(np.zeros(0, int), None, "none")
 
 
-def points_of(info: mne.Info) -> NDArray[np.float64]:
+def points_of(info: mne.Info) -> Array:
     """Return the channel positions of an info, NaN or zero if unknown."""
     return np.array([channel["loc"][:3] for channel in info["chs"]], dtype=float)
 
@@ -58,7 +57,7 @@ def _at_standard_places(info: mne.Info) -> mne.Info:
 
 
 @cache
-def standard_places() -> dict[str, NDArray[np.float64]]:
+def standard_places() -> dict[str, Array]:
     """Return the positions of the 10-05 system, by name in capitals."""
     montage = standard_montage()
     info = mne.create_info(montage.ch_names, 100.0, "eeg").set_montage(montage)

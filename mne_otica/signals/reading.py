@@ -10,18 +10,16 @@ import mne
 import numpy as np
 from mne.filter import create_filter
 from mne.utils import logger
-from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
 from mne_otica.signals.recording import annotated_bad, mark_bad, quiet, stretches
+from mne_otica.utils.arrays import Array, Mask, Samples
 from mne_otica.utils.checks import _validate_number
 
 if TYPE_CHECKING:
     from mne import BaseEpochs
     from mne.io import BaseRaw
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Read = Callable[[int, int], Array]
 
 HIGHEST = 40.0  # Hz; the search for artifacts needs nothing above
@@ -33,20 +31,20 @@ class LowRateRaw(mne.io.RawArray):
     """The filtered copy of a recording: its EEG at a low rate, in the band of the fit.
 
     ``step`` samples of the recording make one here, the first of them at the same time;
-    ``origin`` is the recording's ``first_samp``, and ``parts`` are its stretches.
+    ``origin`` is the recording's ``first_samp``, and ``parts`` are its stretches. ``h_freq`` is the
+    upper limit of the copy, and ``band`` what was filtered at the low rate.
     """
 
-    step = 1
-    origin = 0
+    step, origin, parts = 1, 0, np.zeros((0, 2), np.int64)
+    h_freq: float | None = None
     band: tuple[float | None, float | None] = (None, None)
-    parts = np.zeros((0, 2), np.int64)
 
     @property
     def sfreq(self) -> float:
         """The sampling rate of the recording."""
         return self.info["sfreq"] * self.step
 
-    def samples(self, events: NDArray[np.int64]) -> NDArray[np.int64]:
+    def samples(self, events: Samples) -> Samples:
         """Return the samples here, from 0, of MNE events of the recording."""
         return np.clip((events[:, 0] - self.origin) // self.step, 0, self.n_times - 1)
 
@@ -58,9 +56,8 @@ class LowRateRaw(mne.io.RawArray):
         """Bring time courses of the recording to this rate and band."""
         if not len(courses) or not courses.any():
             return np.zeros((len(courses), self.n_times))
-        low, _ = at_low_rate(
-            lambda a, b: courses[:, a:b].copy(), self.parts, len(courses), self.sfreq, self.step
-        )
+        read, n_rows = lambda a, b: courses[:, a:b].copy(), len(courses)
+        low, _ = at_low_rate(read, self.parts, n_rows, self.sfreq, self.h_freq)
         info = mne.pick_info(self.info, range(len(courses)))
         raw = mne.io.RawArray(low, info, first_samp=self.first_samp, verbose="error")
         raw.set_annotations(self.annotations, verbose="error")
@@ -80,7 +77,7 @@ class LowRate:
     data: Array
     broken: Mask
     bad: Mask
-    parts: NDArray[np.int64]
+    parts: Samples
     step: int
     read: Read
 
@@ -95,20 +92,14 @@ class LowRate:
         """Read some channels, at about three times the upper limit of the band of the fit."""
         names, sfreq = list(names), inst.info["sfreq"]
         read, bad, parts = _source(inst, names, reject)
-        step = step_of(sfreq, h_freq)
-        low, broken = at_low_rate(read, parts, len(names), sfreq, step, h_freq)
+        low, broken = at_low_rate(read, parts, len(names), sfreq, h_freq)
         lost = [name for name, row in zip(names, broken, strict=True) if row.size and row.all()]
         if lost:
             raise ValueError(
                 f"{', '.join(lost)} has no finite value, only NaN or infinity; mark it as bad, "
                 f"for instance raw.info['bads'] += {lost}."
             )
-        return cls(inst, names, low, broken, bad, parts, step, read)
-
-    @property
-    def bad_steps(self) -> Mask:
-        """The samples here of which any is annotated as bad."""
-        return of_steps(self.bad, self.step)
+        return cls(inst, names, low, broken, bad, parts, step_of(sfreq, h_freq), read)
 
     @property
     def sfreq(self) -> float:
@@ -128,6 +119,7 @@ class LowRate:
         first = round(raw.first_samp / self.step)
         copy = LowRateRaw(self.data[rows], info, first_samp=first, verbose="error")
         copy.step, copy.origin, copy.parts = self.step, raw.first_samp, self.parts
+        copy.h_freq = h_freq
         copy.set_annotations(raw.annotations, verbose="error")
         mark_bad(copy, self.broken[rows].any(axis=0), "BAD_nan")
         # The low pass of the low rate is that of the fit, unless this is lower still.
@@ -153,9 +145,7 @@ def step_of(sfreq: float, h_freq: float | None) -> int:
 
     Two for each period of the highest frequency, and one for the transition of MNE's filters.
     """
-    if h_freq is None:
-        return 1
-    return max(1, int(sfreq / (3 * max(h_freq, HIGHEST))))
+    return 1 if h_freq is None else max(1, int(sfreq / (3 * max(h_freq, HIGHEST))))
 
 
 def filtered_copy(raw: BaseRaw, l_freq: float | None, h_freq: float | None) -> LowRateRaw:
@@ -206,11 +196,11 @@ def band_pass(raw: BaseRaw, l_freq: float | None, h_freq: float | None) -> BaseR
 
 def _source(
     inst: BaseRaw | BaseEpochs, names: list[str], reject: bool
-) -> tuple[Read, Mask, NDArray[np.int64]]:
+) -> tuple[Read, Mask, Samples]:
     """Return how to read samples, which of them not to use, and the stretches."""
     if isinstance(inst, mne.io.BaseRaw):
         picks = [inst.ch_names.index(name) for name in names]
-        bad = annotated_bad(inst) if reject else np.zeros(inst.n_times, bool)
+        bad = annotated_bad(inst, reject)
         return lambda start, stop: inst[picks, start:stop][0], bad, stretches(inst)
     data = inst.get_data(picks=names)
     data = data - np.nanmedian(data, axis=2, keepdims=True)
@@ -224,22 +214,17 @@ def _source(
 
 
 def at_low_rate(
-    read: Read,
-    parts: NDArray[np.int64],
-    n_rows: int,
-    sfreq: float,
-    step: int,
-    h_freq: float | None = HIGHEST,
+    read: Read, parts: Samples, n_rows: int, sfreq: float, h_freq: float | None = HIGHEST
 ) -> tuple[Array, Mask]:
     """Low-pass filter and decimate each stretch, piece by piece, and interpolate broken samples.
 
     The filter is that of MNE's ``raw.filter``, computed only at the samples that remain.
     """
-    n_low = -(-int(parts[-1, 1]) // step)
-    low, broken = np.empty((n_rows, n_low)), np.zeros((n_rows, n_low), bool)
-    kernel = np.ones(1)
+    step, kernel = step_of(sfreq, h_freq), np.ones(1)
     if step > 1:
         kernel = create_filter(None, sfreq, None, max(h_freq, HIGHEST), verbose="error")
+    n_low = -(-int(parts[-1, 1]) // step)
+    low, broken = np.empty((n_rows, n_low)), np.zeros((n_rows, n_low), bool)
     reach = -(-(len(kernel) // 2) // step) * step
     size = max(1, (max(_BLOCK, 8 * reach) - 2 * reach) // step)
     for start, stop in parts:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from mne.utils import logger
-from numpy.typing import NDArray
 
+from mne_otica.utils.arrays import Mask, Samples
 from mne_otica.utils.checks import _annotations_starts_stops
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _is_warning(record: logging.LogRecord) -> bool:
     return record.levelno >= logging.WARNING
 
 
-def stretches(raw: BaseRaw) -> NDArray[np.int64]:
+def stretches(raw: BaseRaw) -> Samples:
     """Return starts and ends of the stretches recorded without a gap, shape (n_stretches, 2).
 
     They end where runs were concatenated (``EDGE boundary``, ``BAD boundary``) and where the
@@ -47,18 +47,16 @@ def stretches(raw: BaseRaw) -> NDArray[np.int64]:
     return np.column_stack([edges[:-1], edges[1:]]).astype(np.int64)
 
 
-def level(data: NDArray[np.float64], parts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Subtract the median of each row from each of some stretches, in place."""
-    for start, stop in parts:
-        with np.errstate(invalid="ignore"):
-            data[..., start:stop] -= np.nanmedian(data[..., start:stop], axis=-1, keepdims=True)
-    return data
+def runs(chosen: Mask) -> Samples:
+    """Return starts and ends of the runs of chosen samples, shape (n_stretches, 2)."""
+    return np.flatnonzero(np.diff(np.r_[False, chosen, False].astype(int))).reshape(-1, 2)
 
 
-def annotated_bad(raw: BaseRaw) -> NDArray[np.bool_]:
-    """Return which samples lie in spans annotated as bad."""
+def annotated_bad(raw: BaseRaw, reject: bool = True) -> Mask:
+    """Return which samples lie in spans annotated as bad; none unless they are rejected."""
     bad = np.zeros(raw.n_times, bool)
-    for onset, end in zip(*_annotations_starts_stops(raw, ["BAD"]), strict=True):
+    spans = _annotations_starts_stops(raw, ["BAD"]) if reject else ()
+    for onset, end in zip(*spans, strict=True):
         bad[onset:end] = True
     return bad
 
@@ -73,11 +71,8 @@ def with_bads(raw: BaseRaw, names: list[str]) -> BaseRaw:
     return marked
 
 
-def mark_bad(raw: BaseRaw, chosen: NDArray[np.bool_], description: str) -> None:
+def mark_bad(raw: BaseRaw, chosen: Mask, description: str) -> None:
     """Annotate the runs of these samples, in place."""
-    edges = np.flatnonzero(np.diff(np.r_[False, chosen, False].astype(int)))
-    sfreq = raw.info["sfreq"]
-    onset, stop = edges[::2] / sfreq, edges[1::2] / sfreq
-    if raw.annotations.orig_time is not None:
-        onset = onset + raw.first_samp / sfreq
-    raw.annotations.append(onset, stop - (edges[::2] / sfreq), [description] * len(onset))
+    onset, stop = runs(chosen).T / raw.info["sfreq"]
+    late = 0 if raw.annotations.orig_time is None else raw.first_samp / raw.info["sfreq"]
+    raw.annotations.append(onset + late, stop - onset, [description] * len(onset))

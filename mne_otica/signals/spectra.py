@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from scipy.fft import rfft
 from scipy.ndimage import median_filter
 
+from mne_otica.utils.arrays import Array, Mask, Samples
+
 MOST_TILES = 300  # stretches used, spread evenly over a long recording
 HIGHEST = 100.0  # Hz; enough to recognise muscle and mains
 LINES = (50.0, 60.0)  # Hz; the mains of the world
-_LINE_WIDTH = 0.75  # Hz on either side of the mains that are the mains
 _LEAST_ADDED = 0.1  # of a spectrum; that much is added to it by chance
 _LEAST_TOP = 25.0  # Hz; no recording is filtered below, or there is nothing to see of muscle
 _AROUND = 7  # frequencies that the course of a spectrum is taken from
@@ -29,65 +30,49 @@ class Spectra:
     """Fourier coefficients, shape (n_signals, n_tiles, n_freqs), of 1 to 100 Hz at most."""
 
     coefficients: NDArray[np.complex64]
-    freqs: NDArray[np.float64]
-    starts: NDArray[np.int64]  # the first sample of each tile, of the recording
-    length: int  # samples of a tile
-
-    def pick(self, rows: list[int]) -> Spectra:
-        """Return some of the signals."""
-        return Spectra(self.coefficients[rows], self.freqs, self.starts, self.length)
-
-    def mixed(self, weights: NDArray[np.float64]) -> Spectra:
-        """Return weighted sums of the signals, a row of weights for each."""
-        flat = self.coefficients.reshape(self.coefficients.shape[0], -1)
-        mixed = weights.astype(np.float32) @ flat
-        shape = (len(weights), *self.coefficients.shape[1:])
-        return Spectra(mixed.reshape(shape), self.freqs, self.starts, self.length)
-
-    @property
-    def power(self) -> NDArray[np.float32]:
-        """Power density in units squared per hertz, shape (n_signals, n_tiles, n_freqs)."""
-        return self.coefficients.real**2 + self.coefficients.imag**2
-
-
-@dataclass(frozen=True)
-class Tiles:
-    """Stretches of about a second without bad samples."""
-
-    starts: NDArray[np.int64]
-    length: int
-    sfreq: float
+    freqs: Array
+    starts: Samples  # the first sample of each tile, of the recording
 
     @classmethod
-    def of(cls, bad: NDArray[np.bool_], sfreq: float, step: int) -> Tiles:
-        """Choose the tiles; their length is a multiple of ``step``."""
+    def read(
+        cls, read: Callable[[int, int], NDArray], bad: Mask, sfreq: float, step: int
+    ) -> Spectra:
+        """Read tiles without bad samples, spread evenly, of a recording.
+
+        Their length is a multiple of ``step``; those with a value that is not finite are left out.
+        """
         length = step * max(1, round(sfreq / step))
         n_tiles = bad.size // length
         good = ~bad[: n_tiles * length].reshape(n_tiles, length).any(axis=1)
         starts = length * np.flatnonzero(good)
         if len(starts) > MOST_TILES:
             starts = starts[np.linspace(0, len(starts) - 1, MOST_TILES).astype(int)]
-        return cls(starts.astype(np.int64), length, sfreq)
-
-    @property
-    def freqs(self) -> NDArray[np.float64]:
-        """The frequencies, in hertz."""
-        freqs = np.fft.rfftfreq(self.length, 1 / self.sfreq)
-        return freqs[(freqs > 0.5) & (freqs <= min(HIGHEST, 0.47 * self.sfreq))]
-
-    def read(self, read: Callable[[int, int], NDArray], rows: list[int]) -> Spectra:
-        """Return the spectra of some rows; tiles with a value that is not finite are left out."""
-        window = np.hanning(self.length)
-        scale = np.sqrt(2 / (self.sfreq * (window @ window)))
-        n = len(self.freqs)
-        out = np.zeros((len(rows), len(self.starts), n), np.complex64)
-        for k, first in enumerate(self.starts):
-            tile = read(first, first + self.length)[rows]
+        freqs = np.fft.rfftfreq(length, 1 / sfreq)
+        freqs = freqs[(freqs > 0.5) & (freqs <= min(HIGHEST, 0.47 * sfreq))]
+        window = np.hanning(length)
+        window *= np.sqrt(2 / (sfreq * (window @ window)))
+        found = np.zeros((len(read(0, 1)), len(starts), len(freqs)), np.complex64)
+        for k, first in enumerate(starts):
+            tile = read(first, first + length)
             with np.errstate(invalid="ignore"):
                 tile = tile - tile.mean(axis=1, keepdims=True)
-                out[:, k] = scale * rfft(tile * window, axis=1)[:, 1 : n + 1]
-        finite = np.isfinite(out.sum(axis=(0, 2)))
-        return Spectra(out[:, finite], self.freqs, self.starts[finite], self.length)
+                found[:, k] = rfft(tile * window, axis=1)[:, 1 : len(freqs) + 1]
+        finite = np.isfinite(found.sum(axis=(0, 2)))
+        return cls(found[:, finite], freqs, starts[finite])
+
+    def pick(self, rows: list[int]) -> Spectra:
+        """Return some of the signals."""
+        return Spectra(self.coefficients[rows], self.freqs, self.starts)
+
+    def mixed(self, weights: Array) -> Spectra:
+        """Return weighted sums of the signals, a row of weights for each."""
+        mixed = np.tensordot(weights.astype(np.float32), self.coefficients, 1)
+        return Spectra(mixed, self.freqs, self.starts)
+
+    @property
+    def power(self) -> NDArray[np.float32]:
+        """Power density in units squared per hertz, shape (n_signals, n_tiles, n_freqs)."""
+        return self.coefficients.real**2 + self.coefficients.imag**2
 
 
 def usable_top(spectra: Spectra) -> float:
@@ -108,23 +93,22 @@ def usable_top(spectra: Spectra) -> float:
     return float(freqs[-1])
 
 
-def without_lines(freqs: NDArray[np.float64]) -> NDArray[np.bool_]:
+def without_lines(freqs: Array) -> Mask:
     """Tell which frequencies are away from the mains."""
     return np.all([np.abs(freqs - line) > 2.5 for line in LINES], axis=0)
 
 
-def spectral_figures(spectra: Spectra, top: float) -> dict[str, NDArray[np.float64]]:
+def spectral_figures(spectra: Spectra, top: float) -> dict[str, Array]:
     """Return figures of the spectrum of each signal; NaN where there is none.
 
     ``slope`` is the exponent of the power density between 20 Hz and ``top``; ``high`` the
     decimal logarithm of the density there over that of 3 to 12 Hz, and ``low`` that of 1 to
     2 Hz over 4 to 12 Hz; ``alpha`` that of the peak of 7 to 13 Hz over its surroundings;
     ``hum`` that of the mains over its neighbours, and ``hum_share`` that over all up to 40 Hz;
-    ``unsteadiness`` how much the density
-    above 20 Hz varies over time, in nepers, beyond what chance does; ``density`` the median
-    density above 20 Hz itself; ``loud_slope`` and ``loud_density`` those of the loudest tenth of
-    the time, which is all there is of a muscle that is seldom tense, and ``loud_high`` that
-    of what is added then.
+    ``unsteadiness`` how much the density above 20 Hz varies over time, in nepers, beyond what
+    chance does; ``density`` the median density above 20 Hz; ``loud_slope`` and ``loud_density``
+    those of the loudest tenth of the time, which is all there is of a muscle that is seldom
+    tense, and ``loud_high`` that of what is added then.
     """
     names = ("slope", "high", "low", "alpha", "hum", "hum_share", "unsteadiness", "density")
     names += ("loud_slope", "loud_density", "loud_high")
@@ -134,14 +118,20 @@ def spectral_figures(spectra: Spectra, top: float) -> dict[str, NDArray[np.float
     freqs, power = spectra.freqs, spectra.power + np.finfo(np.float32).tiny
     density = np.median(power, axis=1).astype(float)
     high = (freqs >= 20) & (freqs <= top) & without_lines(freqs)
-    loud = _loud(power, high)
+    # The loudest tiles above 20 Hz
+    order = np.argsort(-_mean(power[:, :, high]), axis=1)[:, : max(2, power.shape[1] // 10)]
+    loud = np.take_along_axis(power, order[:, :, np.newaxis], axis=1).mean(axis=1).astype(float)
+    added = np.maximum(loud - density, _LEAST_ADDED * density)
+    around = _between(freqs, 3.5, 6) | _between(freqs, 15, 19)
+    peak = np.fmax.reduce(density[:, _between(freqs, 7, 13)], axis=1, initial=np.nan)
+    hum, hum_share = _hum(freqs, density, power.mean(axis=1).astype(float))
     figures = dict(
         slope=_slope(freqs[high], density[:, high]),
         high=_ratio(density, high, _between(freqs, 3, 12)),
         low=_ratio(density, _between(freqs, 0.9, 2.1), _between(freqs, 4, 12)),
-        alpha=_peak(freqs, density),
-        hum=_hum(freqs, density),
-        hum_share=_hum_share(freqs, power.mean(axis=1).astype(float)),
+        alpha=np.log10(peak) - _mean(np.log10(density[:, around])),
+        hum=hum,
+        hum_share=hum_share,
         # Each frequency over its own median, so that none outweighs the others.
         unsteadiness=_unsteadiness(
             _mean(power[:, :, high] / density[:, np.newaxis, high]), int(high.sum())
@@ -149,18 +139,9 @@ def spectral_figures(spectra: Spectra, top: float) -> dict[str, NDArray[np.float
         density=_mean(density[:, high]),
         loud_slope=_slope(freqs[high], loud[:, high]),
         loud_density=_mean(loud[:, high]),
-        loud_high=_ratio(
-            np.maximum(loud - density, _LEAST_ADDED * density), high, _between(freqs, 3, 12)
-        ),
+        loud_high=_ratio(added, high, _between(freqs, 3, 12)),
     )
     return {name: np.where(density.max(axis=1) > 0, figures[name], np.nan) for name in names}
-
-
-def _loud(power: NDArray[np.float32], high: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the density of each signal in its loudest tiles above 20 Hz."""
-    n = max(2, power.shape[1] // 10)
-    order = np.argsort(-_mean(power[:, :, high]), axis=1)[:, :n]
-    return np.take_along_axis(power, order[:, :, np.newaxis], axis=1).mean(axis=1).astype(float)
 
 
 def _mean(values: NDArray) -> NDArray:
@@ -169,51 +150,36 @@ def _mean(values: NDArray) -> NDArray:
         return values.sum(axis=-1) / np.float64(values.shape[-1])
 
 
-def _between(freqs: NDArray[np.float64], low: float, high: float) -> NDArray[np.bool_]:
+def _between(freqs: Array, low: float, high: float) -> Mask:
     return (freqs >= low) & (freqs <= high)
 
 
-def _ratio(
-    density: NDArray[np.float64], above: NDArray[np.bool_], below: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def _ratio(density: Array, above: Mask, below: Mask) -> Array:
     return np.log10(_mean(density[:, above]) / _mean(density[:, below]))
 
 
-def _slope(freqs: NDArray[np.float64], density: NDArray[np.float64]) -> NDArray[np.float64]:
+def _slope(freqs: Array, density: Array) -> Array:
     x = np.log10(freqs) - _mean(np.log10(freqs))
     y = np.log10(density)
     with np.errstate(invalid="ignore"):
         return (y - _mean(y)[:, np.newaxis]) @ x / (x @ x)
 
 
-def _peak(freqs: NDArray[np.float64], density: NDArray[np.float64]) -> NDArray[np.float64]:
-    around = _between(freqs, 3.5, 6) | _between(freqs, 15, 19)
-    line = _mean(np.log10(density[:, around]))
-    return np.log10(density[:, _between(freqs, 7, 13)].max(axis=1)) - line
+def _hum(freqs: Array, density: Array, mean: Array) -> tuple[Array, Array]:
+    """Return the mains over their neighbours, and over all up to 40 Hz: the louder of them."""
+    found = np.full((2, 1, len(density)), np.nan)
+    for line in LINES:
+        if line + 3 <= freqs[-1]:
+            away = np.abs(freqs - line)
+            nearest = away <= freqs[0] / 2  # as the first frequency is their distance
+            over = _ratio(density, nearest, (away > 2.5) & (away < 7))
+            hum = mean[:, nearest].sum(axis=1)
+            share = np.log10(hum / mean[:, freqs <= 40].sum(axis=1))
+            found = np.append(found, [[over], [share]], axis=1)
+    return tuple(np.fmax.reduce(found, axis=1))
 
 
-def _hum(freqs: NDArray[np.float64], density: NDArray[np.float64]) -> NDArray[np.float64]:
-    found = [np.full(len(density), np.nan)]
-    for line in _seen_lines(freqs):
-        away = np.abs(freqs - line)
-        found.append(_ratio(density, away < _LINE_WIDTH, (away > 2.5) & (away < 7)))
-    return np.fmax.reduce(found)
-
-
-def _hum_share(freqs: NDArray[np.float64], density: NDArray[np.float64]) -> NDArray[np.float64]:
-    found = [np.full(len(density), np.nan)]
-    for line in _seen_lines(freqs):
-        hum = density[:, np.abs(freqs - line) < _LINE_WIDTH].sum(axis=1)
-        found.append(np.log10(hum / density[:, freqs <= 40].sum(axis=1)))
-    return np.fmax.reduce(found)
-
-
-def _seen_lines(freqs: NDArray[np.float64]) -> list[float]:
-    """Return the frequencies of the mains that a recording reaches."""
-    return [line for line in LINES if line + 3 <= freqs[-1]]
-
-
-def _unsteadiness(power: NDArray[np.float32], n_freqs: int) -> NDArray[np.float64]:
+def _unsteadiness(power: NDArray[np.float32], n_freqs: int) -> Array:
     spread = np.log(power)
     quartiles = np.quantile(spread, [0.1, 0.9], axis=1)
     width = (quartiles[1] - quartiles[0]) / 2.563  # of a normal distribution, in deviations
@@ -222,7 +188,7 @@ def _unsteadiness(power: NDArray[np.float32], n_freqs: int) -> NDArray[np.float6
     return np.sqrt(np.maximum(width**2 - chance, 0))
 
 
-def high_levels(spectra: Spectra) -> NDArray[np.float64]:
+def high_levels(spectra: Spectra) -> Array:
     """Return the logarithm of the power above 20 Hz of each signal in each tile."""
     high = (spectra.freqs >= 20) & without_lines(spectra.freqs)
     power = spectra.power[:, :, high].mean(axis=2)

@@ -1,23 +1,31 @@
-"""A recording before and after cleaning, and windows around and away from events."""
+"""A recording before and after cleaning, its events, and windows around and away from them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import mne
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.fft import rfft
 from scipy.signal import get_window
 
-from mne_otica.signals.recording import annotated_bad
-from mne_otica.utils.checks import _picks_to_idx, _validate_flag, _validate_number, _validate_type
+from mne_otica.signals.recording import annotated_bad, runs
+from mne_otica.utils.arrays import Array, Mask, Samples
+from mne_otica.utils.checks import (
+    _picks_to_idx,
+    _validate_flag,
+    _validate_number,
+    _validate_type,
+    warn,
+)
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw
 
+Events = Samples | str | Sequence[str]
 HALF_WINDOW = 0.25  # s on either side of an event in which the benefit is measured
 
 
@@ -25,9 +33,9 @@ HALF_WINDOW = 0.25  # s on either side of an event in which the benefit is measu
 class Pair:
     """A recording before and after cleaning, as arrays of the picked channels."""
 
-    before: NDArray[np.float64]
-    after: NDArray[np.float64]
-    bad: NDArray[np.bool_]
+    before: Array
+    after: Array
+    bad: Mask
     info: mne.Info
     first_samp: int  # of the recording, of which `step` samples make one here
     step: int = 1
@@ -48,30 +56,20 @@ class Pair:
 
     @classmethod
     def of_arrays(
-        cls,
-        raw: BaseRaw,
-        before: NDArray[np.float64],
-        after: NDArray[np.float64],
-        picks: ArrayLike,
-        reject: bool,
+        cls, raw: BaseRaw, before: Array, after: Array, picks: ArrayLike, reject: bool
     ) -> Pair:
         """Combine the picked channels of a recording before and after cleaning."""
-        bad = annotated_bad(raw) if reject else np.zeros(raw.n_times, bool)
+        bad = annotated_bad(raw, reject)
         with np.errstate(invalid="ignore"):
             broken = ~np.isfinite(before.sum(axis=0) + after.sum(axis=0))
         info = mne.pick_info(raw.info, picks)
         step, origin = getattr(raw, "step", 1), getattr(raw, "origin", raw.first_samp)
         return cls(before, after, bad | broken, info, origin, step)
 
-    def samples(self, events: ArrayLike) -> NDArray[np.int64]:
+    def samples(self, events: ArrayLike) -> Samples:
         """Return the samples here, from 0, of MNE events of the recording; raise if outside."""
-        n_times = self.n_times * self.step
+        n_times = self.before.shape[1] * self.step
         return event_samples(events, self.first_samp, n_times) // self.step
-
-    @property
-    def n_times(self) -> int:
-        """The number of samples."""
-        return self.before.shape[1]
 
     @property
     def sfreq(self) -> float:
@@ -92,11 +90,8 @@ def _check_match(before: BaseRaw, after: BaseRaw) -> None:
             f"before and after differ in their channels ({odd or 'the same in another order'}); "
             "pass the cleaned copy of the same recording."
         )
-    for name, value, other in (
-        ("length", before.n_times, after.n_times),
-        ("first_samp", before.first_samp, after.first_samp),
-        ("sampling rate", before.info["sfreq"], after.info["sfreq"]),
-    ):
+    facts = ([raw.n_times, raw.first_samp, raw.info["sfreq"]] for raw in (before, after))
+    for name, value, other in zip(("length", "first_samp", "sampling rate"), *facts, strict=True):
         if value != other:
             raise ValueError(
                 f"before and after differ in {name} ({value} and {other}); pass the cleaned copy "
@@ -104,14 +99,9 @@ def _check_match(before: BaseRaw, after: BaseRaw) -> None:
             )
 
 
-def event_samples(events: ArrayLike, first_samp: int, n_times: int) -> NDArray[np.int64]:
+def event_samples(events: ArrayLike, first_samp: int, n_times: int) -> Samples:
     """Return the samples of MNE events, counted from 0; raise if any is outside the recording."""
-    events = np.asarray(events)
-    if events.ndim != 2 or events.shape[1] != 3:
-        raise ValueError(
-            f"events must have the shape (n_events, 3), got {events.shape}; pass an MNE events "
-            "array, for instance of mne_otica.find_blink_events(raw)."
-        )
+    events = check_events(events)
     samples = events[:, 0].astype(np.int64) - first_samp
     outside = (samples < 0) | (samples >= n_times)
     if outside.any():
@@ -121,6 +111,56 @@ def event_samples(events: ArrayLike, first_samp: int, n_times: int) -> NDArray[n
             f"{events[outside][0, 0]}); MNE's events count from raw.first_samp on."
         )
     return samples
+
+
+def check_events(events: ArrayLike) -> Samples:
+    """Return MNE events as an array; raise if they are none."""
+    events = np.asarray(events)
+    if events.ndim != 2 or events.shape[1] != 3:
+        raise ValueError(
+            f"events must have the shape (n_events, 3), got {events.shape}; pass an MNE events "
+            "array, for instance of mne_otica.find_blink_events(raw)."
+        )
+    return events
+
+
+def conditions_of(
+    raw: BaseRaw, events: Events | None, event_id: Mapping[str, int] | None = None
+) -> dict[str, Samples]:
+    """Return the samples of the trials of each condition, counted from 0.
+
+    ``events`` are MNE events, whose conditions are those in ``event_id`` or all that occur, or
+    the names of annotations, each of which is a condition; None has no trials. Conditions that do
+    not occur and events outside the recording are left out with a warning.
+    """
+    if events is None:
+        return {}
+    names = [events] if isinstance(events, str) else list(events)
+    if names and all(isinstance(name, str) for name in names):
+        event_id = {name: k + 1 for k, name in enumerate(names)}
+        known = {name: k for name, k in event_id.items() if name in raw.annotations.description}
+        events = mne.events_from_annotations(raw, known, verbose="error")[0] if known else []
+    events = check_events(events if len(events) else np.zeros((0, 3), int))
+    _validate_type(event_id, (Mapping, None), "event_id", 'a dict such as {"target": 1}, or None')
+    if event_id is None:
+        event_id = {str(code): int(code) for code in np.unique(events[:, 2])}
+    samples = events[:, 0].astype(np.int64) - raw.first_samp
+    inside = (samples >= 0) & (samples < raw.n_times)
+    if not inside.all():
+        warn(
+            f"{np.sum(~inside)} of {len(events)} events are outside the recording (samples "
+            f"{raw.first_samp} to {raw.last_samp}) and are ignored; MNE's events count from "
+            "raw.first_samp on."
+        )
+    found = {
+        name: np.unique(samples[inside & (events[:, 2] == code)]) for name, code in event_id.items()
+    }
+    if absent := [name for name, some in found.items() if not len(some)]:
+        warn(
+            f"No trials of {', '.join(absent)} are in the recording; check events and event_id. "
+            "The other conditions are used."
+        )
+    return {name: some for name, some in found.items() if len(some)}
 
 
 def window_bounds(tmin: float, tmax: float, sfreq: float) -> tuple[int, int]:
@@ -139,14 +179,12 @@ def window_bounds(tmin: float, tmax: float, sfreq: float) -> tuple[int, int]:
 class Whole(NamedTuple):
     """Events with complete windows, and the number of those without."""
 
-    used: NDArray[np.int64]
+    used: Samples
     n_edge: int
     n_bad: int
 
 
-def whole_windows(
-    samples: NDArray[np.int64], bad: NDArray[np.bool_], bounds: tuple[int, int]
-) -> Whole:
+def whole_windows(samples: Samples, bad: Mask, bounds: tuple[int, int]) -> Whole:
     """Return the events whose windows lie inside the recording and hold no bad samples."""
     start, stop = bounds
     inside = samples[(samples + start >= 0) & (samples + stop <= bad.size)]
@@ -155,7 +193,7 @@ def whole_windows(
     return Whole(used, len(samples) - len(inside), len(inside) - len(used))
 
 
-def fullest_window(samples: NDArray[np.int64], length: int, n_times: int, margin: int) -> int:
+def fullest_window(samples: Samples, length: int, n_times: int, margin: int) -> int:
     """Return the start of the window of this length with the most events."""
     if not len(samples):
         return 0
@@ -165,9 +203,7 @@ def fullest_window(samples: NDArray[np.int64], length: int, n_times: int, margin
     return max(0, min(start, n_times - length))
 
 
-def free_samples(
-    pair: Pair, samples: NDArray[np.int64], bounds: tuple[int, int], margin: float
-) -> NDArray[np.bool_]:
+def free_samples(pair: Pair, samples: Samples, bounds: tuple[int, int], margin: float) -> Mask:
     """Return which samples are good and away from the windows of events."""
     reach = int(margin * pair.sfreq)
     free = ~pair.bad
@@ -176,9 +212,7 @@ def free_samples(
     return free
 
 
-def free_spectra(
-    pair: Pair, free: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def free_spectra(pair: Pair, free: Mask) -> tuple[Array, Array]:
     """Return frequencies and the power of before, after and their difference, shape (3, n_freqs).
 
     Welch's density of the stretches of two seconds that are free, as a mean over channels. SciPy
@@ -203,17 +237,12 @@ def free_spectra(
     return np.fft.rfftfreq(length, 1 / pair.sfreq), power
 
 
-def _tiles(free: NDArray[np.bool_], length: int) -> list[int]:
+def _tiles(free: Mask, length: int) -> list[int]:
     """Return the starts of adjacent free stretches of this length."""
     return [k for start, stop in runs(free) for k in range(start, stop - length + 1, length)]
 
 
-def runs(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return starts and ends of the runs of chosen samples, shape (n_stretches, 2)."""
-    return np.flatnonzero(np.diff(np.r_[False, chosen, False].astype(int))).reshape(-1, 2)
-
-
-def rank_of(data: NDArray[np.float64], info: mne.Info) -> int:
+def rank_of(data: Array, info: mne.Info) -> int:
     """Return the rank over all channel types."""
     # Linear dependence holds at every sample, so a subsample is enough.
     data = data[:, :: max(1, data.shape[1] // max(2000, 20 * len(data)))]

@@ -7,9 +7,9 @@ from functools import cache
 
 import mne
 import numpy as np
-from numpy.typing import NDArray
 
 from mne_otica.signals.positions import standard_montage
+from mne_otica.utils.arrays import Array
 from mne_otica.utils.checks import _check_option, _validate_type
 
 # Ordered so that the first n form a sensible cap for any n: the 8 of hobby amplifiers, the 19 of
@@ -73,7 +73,7 @@ def make_info(names: Sequence[str], sfreq: float) -> tuple[mne.Info, mne.Info]:
     return info, full
 
 
-def reference_operator(names: Sequence[str], reference: str | Sequence[str]) -> NDArray[np.float64]:
+def reference_operator(names: Sequence[str], reference: str | Sequence[str]) -> Array:
     """Return the matrix from sensors and mastoids to referenced channels."""
     n = len(names)
     weights = np.zeros(n + 2)

@@ -5,31 +5,29 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from mne_otica.utils.arrays import Array
 from mne_otica.utils.checks import _check_option, _validate_number, _validate_type
 
-# Condition numbers of random matrices grow with their size: with many sources hardly any
-# matrix is below the limit of the paper, and rejection sampling would not end.
-MAX_CONDITION = 100
-MAX_CONDITION_PER_SOURCE = 4
 BUMP_WIDTH = 0.15  # of the three Gaussian bumps of the failure-mode distributions
 
 
 class Mixture(NamedTuple):
     """A mixture and its truth: ``X = mixing @ sources``."""
 
-    X: NDArray[np.float64]
-    mixing: NDArray[np.float64]
-    sources: NDArray[np.float64]
+    X: Array
+    mixing: Array
+    sources: Array
 
 
-def _standardised(samples: NDArray) -> NDArray[np.float64]:
+def _standardised(samples: NDArray) -> Array:
     return (samples - samples.mean()) / samples.std()
 
 
-def _student_t(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+def _student_t(rng: Generator, n: int) -> Array:
     samples = rng.standard_t(3, n)
     return samples / samples.std()
 
@@ -72,13 +70,13 @@ def _vanishing_curvature_position() -> float:
     return brentq(lambda b: _bumps_mean(_fixed_point_curvature, b), 1.2, 2.0)
 
 
-def _bumps(rng: np.random.Generator, n: int, position: float) -> NDArray[np.float64]:
+def _bumps(rng: Generator, n: int, position: float) -> Array:
     weight = _bump_weight(position)
     centres = rng.choice([-position, 0, position], n, p=[weight, 1 - 2 * weight, weight])
     return centres + BUMP_WIDTH * rng.standard_normal(n)
 
 
-_SOURCES: dict[str, Callable[[np.random.Generator, int], NDArray[np.float64]]] = {
+_SOURCES: dict[str, Callable[[Generator, int], Array]] = {
     "laplace": lambda rng, n: rng.laplace(scale=np.sqrt(0.5), size=n),
     "bernoulli": lambda rng, n: rng.choice([-1.0, 1.0], n),
     "uniform": lambda rng, n: rng.uniform(-np.sqrt(3), np.sqrt(3), n),
@@ -160,7 +158,8 @@ def mixture(regime: str, n_sources: int, n_samples: int = 10_000, seed: int | No
     if gaussian:
         sources = np.vstack([sources.reshape(-1, n_samples), rng.standard_normal(n_samples)])
     mixing = rng.standard_normal((n_sources, n_sources))
-    limit = max(MAX_CONDITION, MAX_CONDITION_PER_SOURCE * n_sources)
-    while np.linalg.cond(mixing) > limit:
+    # The limit of the paper is 100. Condition numbers of random matrices grow with their size:
+    # with many sources hardly any is below it, and rejection sampling would not end.
+    while np.linalg.cond(mixing) > max(100, 4 * n_sources):
         mixing = rng.standard_normal((n_sources, n_sources))
     return Mixture(mixing @ sources, mixing, sources)

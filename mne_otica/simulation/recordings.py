@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import mne
 import numpy as np
 from mne.utils import verbose
-from numpy.typing import ArrayLike, NDArray
+from numpy.random import Generator
+from numpy.typing import ArrayLike
 
 from mne_otica.simulation import artifact_courses as _artifacts
 from mne_otica.simulation import sources as _sources
-from mne_otica.simulation.artifact_courses import Source
 from mne_otica.simulation.caps import check_channels, make_info, reference_operator
 from mne_otica.simulation.sources import Contribution, Head
+from mne_otica.utils.arrays import Array, Samples
 from mne_otica.utils.checks import (
     RandomState,
     _check_option,
@@ -28,8 +29,8 @@ from mne_otica.utils.checks import (
 if TYPE_CHECKING:
     from mne.io import RawArray
 
-# The kind of artifact of a source; all other sources are brain activity or of no kind.
-KIND_OF = {"blink": "blink"} | {name: kind for name, (kind, _) in _artifacts.ARTIFACTS.items()}
+Source = Callable[[Head, int, float, Generator], Contribution]
+_KINDS = ("blink", "eye movement", "heartbeat", "muscle", "electrode")
 _PARIETAL = [[0.0, -0.45, 0.9]]  # direction of the dipole of an evoked response, near Pz
 _LATENCY, _WIDTH = 0.35, 0.06  # s, of the peak of an evoked response and its standard deviation
 _PAUSE = 0.6  # s, a blink and the pause after it
@@ -59,19 +60,20 @@ class SimulatedRecording:
         The activity of each source.
     events : dict
         The events of each kind of artifact, as MNE events: the peaks of blinks and heartbeats, the
-        onsets of saccades, pursuits, bursts of muscle, pops and jumps.
+        onsets of saccades, bursts of muscle, and pops.
     """
 
     raw: RawArray
     clean: RawArray
     without_blinks: RawArray
-    blink_events: NDArray[np.int64]
-    mixing: NDArray[np.float64] = field(repr=False)
+    blink_events: Samples
+    mixing: Array = field(repr=False)
     source_names: list[str] = field(repr=False)
-    signals: NDArray[np.float64] = field(repr=False)
-    events: dict[str, NDArray[np.int64]] = field(repr=False)
+    signals: Array = field(repr=False)
+    events: dict[str, Samples] = field(repr=False)
+    _kinds: list[str | None] = field(repr=False)  # of each source
 
-    def map_of(self, name: str) -> NDArray[np.float64]:
+    def map_of(self, name: str) -> Array:
         """Return the topographies of the sources of one kind.
 
         Parameters
@@ -86,7 +88,7 @@ class SimulatedRecording:
         """
         return self.mixing[:, [source == name for source in self.source_names]]
 
-    def part(self, kind: str) -> NDArray[np.float64]:
+    def part(self, kind: str) -> Array:
         """Return what the artifacts of one kind add to the recording.
 
         Parameters
@@ -99,8 +101,8 @@ class SimulatedRecording:
         data : ndarray, shape (n_channels, n_times)
             In volts; zero if the recording has no artifact of this kind.
         """
-        _check_option("kind", kind, sorted(set(KIND_OF.values())))
-        chosen = [KIND_OF.get(name) == kind for name in self.source_names]
+        _check_option("kind", kind, _KINDS)
+        chosen = [one == kind for one in self._kinds]
         return self.mixing[:, chosen] @ self.signals[chosen]
 
     def without(self, kind: str) -> RawArray:
@@ -142,7 +144,7 @@ def simulate_raw(
     noisy_channels: int = 0,
     line_freq: float | None = 50.0,
     evoked: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
-    extra: Mapping[str, float | tuple[Source, float]] | None = None,
+    extra: Mapping[str, tuple[Source, float]] | None = None,
     reference: str | Sequence[str] = "mastoids",
     random_state: RandomState = 0,
     verbose: bool | str | int | None = None,
@@ -190,12 +192,8 @@ def simulate_raw(
         amplitude of the response in volts, one or one for each stimulus. The response is parietal,
         with a peak 0.35 s after the stimulus. The stimuli are annotated with the condition.
     extra : dict | None
-        More sources by name, with their typical height in volts at the channel where they are
-        largest: ``"heartbeat"`` (random rate, sometimes arrhythmic), ``"pulse"``,
-        ``"saccade"`` (with the spike potential), ``"pursuit"``, ``"muscle"`` (bursts),
-        ``"tonic muscle"``, ``"pop"``, ``"noisy"``, ``"drift"`` and ``"lead hum"`` (of one
-        electrode). A source of your own is a function and its height, see
-        ``benchmarks/controls.py`` of the repository.
+        More sources by name: for each a function, and the height in volts at the channel where the
+        source is largest; see ``benchmarks/artifact_sources.py`` of the repository.
     reference : "mastoids" | "average" | sequence of str
         The reference. Channel names must be among the simulated channels. A single reference
         channel becomes flat, as in a recording.
@@ -218,47 +216,57 @@ def simulate_raw(
     n_blinks = _check_blinks(n_blinks, duration, sfreq)
     if blink_times is not None:
         blink_times = _check_times(blink_times, "blink_times", duration)
-    _check_amplitudes(
+    for name, switch in dict(saccades=saccades, muscle=muscle, heartbeat=heartbeat).items():
+        _validate_flag(switch, name)
+    counts = dict(pops=pops, movements=movements, noisy_channels=noisy_channels)
+    for name, count in counts.items():
+        _validate_type(count, "int-like", name)
+    evoked, extra = _check_evoked(evoked or {}, duration), dict(extra or {})
+    sizes = counts | dict(
         blink_amplitude=blink_amplitude,
         eye_rotation=eye_rotation,
         brain_amplitude=brain_amplitude,
         noise_amplitude=noise_amplitude,
         pop_amplitude=pop_amplitude,
-        line_freq=0 if line_freq is None else line_freq,
+        line_freq=line_freq or 0,
     )
-    _check_switches(saccades=saccades, muscle=muscle, heartbeat=heartbeat)
-    _check_counts(len(names), pops=pops, movements=movements, noisy_channels=noisy_channels)
-    evoked, extra = _check_evoked(evoked or {}, duration), _check_extra(extra or {})
+    sizes |= {f"extra[{name!r}]": height for name, (_, height) in extra.items()}
+    for name, value in sizes.items():
+        _validate_number(value, name, at_least=0)
+    if noisy_channels > len(names):
+        raise ValueError(
+            f"noisy_channels ({noisy_channels}) must not be more than the {len(names)} channels."
+        )
     rng = as_generator(random_state)
     n_times = int(round(duration * sfreq))
     info, montage = make_info(names, sfreq)
     head, size = Head(montage), (n_times, sfreq, rng)
     subtract = reference_operator(names, reference)
 
-    brain = _scaled_brain(head, size, subtract, brain_amplitude)
+    parts = [("brain", _scaled_brain(head, size, subtract, brain_amplitude))]
     noise = noise_amplitude * rng.standard_normal((head.n_channels, n_times))
     if blink_times is None:
         blink_times = _sources.blink_times(n_blinks, duration, rng, _PAUSE)
-    parts = {"brain": [brain]}
     if evoked:
-        parts["evoked"] = [_evoked_part(head, evoked, size, subtract)]
-    parts["blink"] = _blink_parts(head, blink_times, size, subtract, blink_amplitude, eye_rotation)
+        parts.append(("evoked", _evoked_part(head, evoked, size, subtract)))
+    blinks = _blink_parts(head, blink_times, size, subtract, blink_amplitude, eye_rotation)
+    parts += [("blink", part) for part in blinks]
     if saccades:
-        parts["saccade"] = [_artifacts.saccades(head, *size)]
+        parts.append(("saccade", _artifacts.saccades(head, *size)))
     if muscle:
-        parts["muscle"] = [_artifacts.muscle(head, *size)]
+        parts.append(("muscle", _artifacts.muscle(head, *size)))
     if heartbeat:
-        parts["heartbeat"] = [_artifacts.heartbeat(head, *size)]
+        parts.append(("heartbeat", _artifacts.heartbeat(head, *size)))
     if line_freq is not None:
-        parts["line"] = [_artifacts.line(head, n_times, sfreq, line_freq, rng)]
+        parts.append(("line", _artifacts.line(head, n_times, sfreq, line_freq, rng)))
     if pops:
-        parts["pop"] = [_artifacts.pops(head, pops, pop_amplitude, *size)]
+        parts.append(("pop", _artifacts.pops(head, pops, pop_amplitude, *size)))
     if noisy_channels:
-        parts["noisy"] = [_artifacts.noisy(head, noisy_channels, *size)]
+        parts.append(("noisy", _artifacts.noisy(head, noisy_channels, *size)))
     if movements:
-        parts["movement"] = [_artifacts.movements(head, movements, *size)]
-    for name, (source, amplitude) in extra.items():
-        parts.setdefault(name, []).append(_scaled(source(head, *size), subtract, amplitude))
+        parts.append(("movement", _artifacts.movements(head, movements, *size)))
+    for name, (source, height) in extra.items():
+        parts.append((name, _scaled(source(head, *size), subtract, height)))
     sim = _recorded(parts, noise, subtract, info)
     for name, (onsets, _) in evoked.items():
         for raw in (sim.raw, sim.clean, sim.without_blinks):
@@ -266,16 +274,13 @@ def simulate_raw(
     return sim
 
 
-def _scaled(part: Contribution, subtract: NDArray[np.float64], amplitude: float) -> Contribution:
+def _scaled(part: Contribution, subtract: Array, amplitude: float) -> Contribution:
     """Return sources whose largest topography in the recording, referenced, is the amplitude."""
     return replace(part, maps=part.maps * amplitude / np.abs(subtract @ part.maps).max())
 
 
 def _evoked_part(
-    head: Head,
-    evoked: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]],
-    size: tuple,
-    subtract: NDArray[np.float64],
+    head: Head, evoked: dict[str, tuple[Array, Array]], size: tuple, subtract: Array
 ) -> Contribution:
     """Return the response to the stimuli of all conditions."""
     times, signal = np.arange(size[0]) / size[1], np.zeros(size[0])
@@ -285,9 +290,7 @@ def _evoked_part(
     return _scaled(Contribution(head.radial(_PARIETAL, 0.65), signal[np.newaxis]), subtract, 1.0)
 
 
-def _scaled_brain(
-    head: Head, size: tuple, subtract: NDArray[np.float64], amplitude: float
-) -> Contribution:
+def _scaled_brain(head: Head, size: tuple, subtract: Array, amplitude: float) -> Contribution:
     """Return brain sources scaled to the given median standard deviation of the channels."""
     brain = _sources.brain(head, *size)
     scale = amplitude / np.median((subtract @ brain.maps @ brain.signals).std(axis=1))
@@ -295,12 +298,7 @@ def _scaled_brain(
 
 
 def _blink_parts(
-    head: Head,
-    peaks: NDArray[np.float64],
-    size: tuple,
-    subtract: NDArray[np.float64],
-    amplitude: float,
-    rotation: float,
+    head: Head, peaks: Array, size: tuple, subtract: Array, amplitude: float, rotation: float
 ) -> list[Contribution]:
     """Return the lids and, if requested, the eyes that rotate with them."""
     parts = [_sources.blinks(head, peaks, *size)]
@@ -311,15 +309,13 @@ def _blink_parts(
 
 
 def _recorded(
-    parts: dict[str, list[Contribution]],
-    noise: NDArray[np.float64],
-    subtract: NDArray[np.float64],
-    info: mne.Info,
+    parts: list[tuple[str, Contribution]], noise: Array, subtract: Array, info: mne.Info
 ) -> SimulatedRecording:
     """Mix all parts, apply the reference, and keep the sources."""
-    mixing = np.hstack([part.maps for group in parts.values() for part in group])
-    signals = np.vstack([part.signals for group in parts.values() for part in group])
-    names = [n for n, group in parts.items() for part in group for _ in part.signals]
+    mixing = np.hstack([part.maps for _, part in parts])
+    signals = np.vstack([part.signals for _, part in parts])
+    names = [name for name, part in parts for _ in part.signals]
+    kinds = [part.kind for _, part in parts for _ in part.signals]
     is_brain, is_blink = (np.isin(names, some) for some in (("brain", "evoked"), ("blink",)))
     clean = mixing[:, is_brain] @ signals[is_brain] + noise
     rest = clean + mixing[:, ~is_brain & ~is_blink] @ signals[~is_brain & ~is_blink]
@@ -327,17 +323,16 @@ def _recorded(
         mne.io.RawArray(subtract @ data, info.copy())
         for data in (rest + mixing[:, is_blink] @ signals[is_blink], clean, rest)
     ]
-    events = {}
-    for name, group in parts.items():
-        if name in KIND_OF:
-            onsets = [part.onsets for part in group]
-            events.setdefault(KIND_OF[name], []).extend(onsets)
-    events = {kind: _as_events(np.concatenate(o), info["sfreq"]) for kind, o in events.items()}
-    return SimulatedRecording(*raws, events["blink"], subtract @ mixing, names, signals, events)
+    events = {
+        kind: _as_events([part.onsets for _, part in parts if part.kind == kind], info["sfreq"])
+        for kind in dict.fromkeys(filter(None, kinds))
+    }
+    mixing = subtract @ mixing
+    return SimulatedRecording(*raws, events["blink"], mixing, names, signals, events, kinds)
 
 
-def _as_events(seconds: NDArray[np.float64], sfreq: float) -> NDArray[np.int64]:
-    samples = np.unique(np.round(seconds * sfreq).astype(int))
+def _as_events(seconds: list[Array], sfreq: float) -> Samples:
+    samples = np.unique(np.round(np.concatenate(seconds) * sfreq).astype(int))
     return np.column_stack([samples, np.zeros_like(samples), np.ones_like(samples)])
 
 
@@ -361,7 +356,7 @@ def _check_blinks(n_blinks: int | None, duration: float, sfreq: float) -> int:
     return int(n_blinks)
 
 
-def _check_times(times: ArrayLike, name: str, duration: float) -> NDArray[np.float64]:
+def _check_times(times: ArrayLike, name: str, duration: float) -> Array:
     times = np.atleast_1d(np.asarray(times, float))
     outside = ~((times >= 0) & (times < duration))
     if times.ndim != 1 or outside.any():
@@ -374,46 +369,9 @@ def _check_times(times: ArrayLike, name: str, duration: float) -> NDArray[np.flo
 
 def _check_evoked(
     evoked: Mapping[str, tuple[ArrayLike, ArrayLike]], duration: float
-) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+) -> dict[str, tuple[Array, Array]]:
     """Return onsets and amplitudes of each condition as arrays of one length."""
     return {
         name: np.broadcast_arrays(_check_times(onsets, f"evoked[{name!r}]", duration), amplitudes)
         for name, (onsets, amplitudes) in evoked.items()
     }
-
-
-def _check_extra(
-    extra: Mapping[str, float | tuple[Source, float]],
-) -> dict[str, tuple[Source, float]]:
-    """Return the function and the height of each source."""
-    found = {}
-    for name, height in extra.items():
-        if isinstance(height, tuple):
-            source, height = height
-        else:
-            _check_option("extra", name, sorted(_artifacts.ARTIFACTS))
-            source = _artifacts.ARTIFACTS[name][1]
-        _validate_number(height, f"extra[{name!r}]", at_least=0)
-        found[name] = source, height
-    return found
-
-
-def _check_amplitudes(**amplitudes: float) -> None:
-    for name, value in amplitudes.items():
-        _validate_number(value, name, at_least=0)
-
-
-def _check_switches(**switches: bool) -> None:
-    for name, value in switches.items():
-        _validate_flag(value, name)
-
-
-def _check_counts(n_channels: int, **counts: int) -> None:
-    for name, count in counts.items():
-        _validate_type(count, "int-like", name)
-        _validate_number(count, name, at_least=0)
-    if counts["noisy_channels"] > n_channels:
-        raise ValueError(
-            f"noisy_channels ({counts['noisy_channels']}) must not be more than the "
-            f"{n_channels} channels."
-        )

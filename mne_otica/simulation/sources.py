@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 
 import mne
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.random import Generator
+from numpy.typing import ArrayLike
+
+from mne_otica.utils.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -14,12 +17,13 @@ class Contribution:
     """Sources of one kind.
 
     ``maps`` has the shape (n_channels, n_sources), ``signals`` (n_sources, n_times); ``onsets``
-    are the times of its events in seconds, if it has any.
+    are the times of its events in seconds, if it has any, and ``kind`` is that of the artifact.
     """
 
-    maps: NDArray[np.float64]
-    signals: NDArray[np.float64]
-    onsets: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    maps: Array
+    signals: Array
+    onsets: Array = field(default_factory=lambda: np.zeros(0))
+    kind: str | None = None
 
 
 class Head:
@@ -33,9 +37,7 @@ class Head:
         self.centre, self.radius = np.array([0.0, 0.015, 0.038]), 0.1
         self.sphere = mne.make_sphere_model(self.centre, self.radius, verbose="error")
 
-    def project(
-        self, positions: NDArray[np.float64], orientations: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def project(self, positions: Array, orientations: Array) -> Array:
         """Return the topographies of unit dipoles, in volts per ampere metre."""
         orientations = orientations / np.linalg.norm(orientations, axis=1, keepdims=True)
         n = len(positions)
@@ -43,14 +45,14 @@ class Head:
         forward, _ = mne.make_forward_dipole(dipoles, self.sphere, self.info, verbose="error")
         return forward["sol"]["data"].astype(float)
 
-    def radial(self, directions: ArrayLike, depth: float) -> NDArray[np.float64]:
+    def radial(self, directions: ArrayLike, depth: float) -> Array:
         """Return the topographies of radial dipoles, with a maximum of one."""
         directions = np.atleast_2d(np.asarray(directions, dtype=float))
         directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
         maps = self.project(self.centre + depth * self.radius * directions, directions)
         return maps / np.abs(maps).max(axis=0)
 
-    def eyes(self, direction: ArrayLike) -> NDArray[np.float64]:
+    def eyes(self, direction: ArrayLike) -> Array:
         """Return the topography of both eyes, which move together, with a maximum of one."""
         offset = np.array([[-0.3, 0.68, -0.48], [0.3, 0.68, -0.48]])
         direction = np.array([direction, direction], dtype=float)
@@ -58,9 +60,7 @@ class Head:
         return (total / np.abs(total).max())[:, np.newaxis]
 
 
-def coloured(
-    n: int, n_times: int, sfreq: float, exponent: ArrayLike, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def coloured(n: int, n_times: int, sfreq: float, exponent: ArrayLike, rng: Generator) -> Array:
     """Return noise of unit variance whose power is proportional to 1 / frequency**exponent."""
     n_fft = n_times + (n_times % 2)
     freqs = np.fft.rfftfreq(n_fft, 1 / sfreq)
@@ -74,13 +74,8 @@ def coloured(
 
 
 def envelope(
-    n: int,
-    n_times: int,
-    sfreq: float,
-    rng: np.random.Generator,
-    freq: float = 0.3,
-    depth: float = 0.6,
-) -> NDArray[np.float64]:
+    n: int, n_times: int, sfreq: float, rng: Generator, freq: float = 0.3, depth: float = 0.6
+) -> Array:
     """Return slow positive modulations around one."""
     n_knots = max(4, int(n_times / sfreq * freq * 2) + 2)
     knots = np.exp(depth * rng.standard_normal((n, n_knots)))
@@ -88,7 +83,7 @@ def envelope(
     return np.array([np.interp(at, np.arange(n_knots), row) for row in knots])
 
 
-def bump(n_times: int, sfreq: float, peak: float, rise: float, fall: float) -> NDArray[np.float64]:
+def bump(n_times: int, sfreq: float, peak: float, rise: float, fall: float) -> Array:
     """Return one smooth deflection of height one."""
     late = np.arange(n_times) / sfreq - peak
     phase = late / np.where(late < 0, rise, fall)
@@ -96,12 +91,7 @@ def bump(n_times: int, sfreq: float, peak: float, rise: float, fall: float) -> N
 
 
 def brain(
-    head: Head,
-    n_times: int,
-    sfreq: float,
-    rng: np.random.Generator,
-    n_sources: int = 60,
-    n_alpha: int = 8,
+    head: Head, n_times: int, sfreq: float, rng: Generator, n_sources: int = 60, n_alpha: int = 8
 ) -> Contribution:
     """Return the brain's sources, some with an alpha rhythm."""
     directions = rng.standard_normal((n_sources, 3))
@@ -125,18 +115,14 @@ def brain(
     return Contribution(maps, signals)
 
 
-def blink_times(
-    n_blinks: int, duration: float, rng: np.random.Generator, pause: float = 0.6
-) -> NDArray[np.float64]:
+def blink_times(n_blinks: int, duration: float, rng: Generator, pause: float = 0.6) -> Array:
     """Return random blink times that are at least a pause apart."""
     slack = duration - 1 - pause * n_blinks
     gaps = np.sort(rng.uniform(0, max(slack, 0), n_blinks))
     return 0.5 + pause * (np.arange(n_blinks) + 0.5) + gaps
 
 
-def blinks(
-    head: Head, peaks: NDArray[np.float64], n_times: int, sfreq: float, rng: np.random.Generator
-) -> Contribution:
+def blinks(head: Head, peaks: Array, n_times: int, sfreq: float, rng: Generator) -> Contribution:
     """Return the blinks.
 
     The lid closes in about 0.1 s and opens about twice as slowly, with a smooth turn at
@@ -148,18 +134,14 @@ def blinks(
         opening = 2.1 * closing * np.exp(0.12 * rng.standard_normal())
         height = np.exp(0.25 * rng.standard_normal())
         signal += height * bump(n_times, sfreq, peak, closing, opening)
-    return Contribution(head.eyes([0, 1, 0.2]), signal[np.newaxis], peaks)
+    return Contribution(head.eyes([0, 1, 0.2]), signal[np.newaxis], peaks, "blink")
 
 
-def rotations(
-    head: Head, peaks: NDArray[np.float64], n_times: int, sfreq: float, rng: np.random.Generator
-) -> Contribution:
+def rotations(head: Head, peaks: Array, n_times: int, sfreq: float, rng: Generator) -> Contribution:
     """Return eye rotations with each blink: later, slower, and of independent height."""
     signal = np.zeros(n_times)
     for peak in peaks:
-        late, height = (
-            0.06 * np.exp(0.2 * rng.standard_normal()),
-            np.exp(0.5 * rng.standard_normal()),
-        )
+        late = 0.06 * np.exp(0.2 * rng.standard_normal())
+        height = np.exp(0.5 * rng.standard_normal())
         signal += height * bump(n_times, sfreq, peak + late, 0.15, 0.3)
-    return Contribution(head.eyes([0, 0.3, -1]), signal[np.newaxis])
+    return Contribution(head.eyes([0, 0.3, -1]), signal[np.newaxis], kind="blink")

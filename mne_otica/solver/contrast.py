@@ -346,6 +346,11 @@ def _work(shape: tuple[int, int], dtype: type = np.float32, use: str = "") -> ND
     return arrays[dtype, use][:size].reshape(shape)
 
 
+def let_work_go() -> None:
+    """Free the scratch arrays of this thread, which would be kept as long as it lives."""
+    _of_thread.__dict__.clear()
+
+
 def _chunks(n_rows: int, n_samples: int) -> list[slice]:
     """Cut the samples into chunks of about the same size."""
     size = max(CHUNK_SIZE // n_rows, 1)

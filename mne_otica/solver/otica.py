@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from mne_otica.solver import algorithm as newton
 from mne_otica.solver import riemannian
 from mne_otica.solver._linalg import Channels, Whitening, chunks, one_blas_thread, project
-from mne_otica.solver.contrast import Solution, gaussian_floor, gaussian_targets
+from mne_otica.solver.contrast import Solution, gaussian_floor, gaussian_targets, let_work_go
 from mne_otica.utils.checks import (
     RandomState,
     _check_option,
@@ -220,6 +220,7 @@ def unmix(
             f"(now {max_iter}), or use more data or fewer components.",
             OTICAConvergenceWarning,
         )
+    let_work_go()
     return _in_order(solution, X)
 
 

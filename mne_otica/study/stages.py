@@ -27,8 +27,8 @@ from mne_otica.evaluation.measures import plain
 from mne_otica.evaluation.methods import mark_cleaned
 from mne_otica.evaluation.text import component_names
 from mne_otica.removal.remove import Taken, take_out, to_take
-from mne_otica.signals.conditions import conditions_of
 from mne_otica.signals.reading import LowRateRaw, filtered_copy
+from mne_otica.signals.windows import conditions_of
 from mne_otica.study import components_table as tables
 from mne_otica.study.components_table import Table
 from mne_otica.study.inputs import Recording, Unit, read

@@ -13,7 +13,8 @@ from mne_otica.artifacts.maps import (
     frontal_channels,
     frontality,
 )
-from mne_otica.signals.low_rate import Signals, prepare
+from mne_otica.signals.low_rate import Signals
+from tests.preparing import prepare
 
 SFREQ = 250.0
 DURATION = 120

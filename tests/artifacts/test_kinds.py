@@ -36,7 +36,8 @@ def holder(sim, ica, kind):
 @pytest.fixture(scope="module")
 def troubled():
     """24 channels, 60 s at 200 Hz, with clear artifacts of all kinds."""
-    extra = {"saccade": 90e-6, "heartbeat": 50e-6, "tonic muscle": 25e-6, "noisy": 120e-6}
+    heights = {"saccade": 90e-6, "heartbeat": 50e-6, "tonic muscle": 25e-6, "noisy": 120e-6}
+    extra = with_controls(heights)
     sim = simulate_raw(24, 60, 200.0, n_blinks=14, extra=extra, random_state=71, **NO_OLD_ONES)
     return sim, fit(sim.raw)
 
@@ -283,7 +284,7 @@ def test_sensors_are_named_by_their_kind(troubled):
 
 
 def test_two_channels_three_seconds_and_no_places_give_no_false_knowledge():
-    extra = {"heartbeat": 20e-6, "muscle": 20e-6}
+    extra = with_controls({"heartbeat": 20e-6, "muscle": 20e-6})
     sim = simulate_raw(["Fp1", "O2"], 20, 128.0, n_blinks=0, extra=extra, random_state=73)
     raw = sim.raw.copy().set_montage(None).rename_channels({"Fp1": "A", "O2": "B"})
     ica = mne.preprocessing.ICA(random_state=0).fit(raw.copy().filter(1, 40), verbose="error")

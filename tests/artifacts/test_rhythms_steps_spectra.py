@@ -11,10 +11,11 @@ from mne_otica.artifacts.events import steps
 from mne_otica.artifacts.kinds import probability, weigh
 from mne_otica.artifacts.maps import places
 from mne_otica.artifacts.rhythm import CERTAIN, follow, rhythms
-from mne_otica.signals.low_rate import Signals, prepare
+from mne_otica.signals.low_rate import Signals
 from mne_otica.signals.spectra import spectral_figures, usable_top
 from mne_otica.simulation import simulate_raw
 from mne_otica.simulation.sources import Head
+from tests.preparing import prepare
 
 SFREQ = 250.0
 DURATION = 120.0

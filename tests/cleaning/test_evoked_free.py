@@ -9,7 +9,7 @@ import pytest
 from mne_otica import clean_epochs, clean_raw, clean_study
 from mne_otica.cleaning.evoked_free import responses
 from mne_otica.cli import main
-from mne_otica.signals.conditions import conditions_of
+from mne_otica.signals.windows import conditions_of
 from mne_otica.simulation import simulate_raw
 
 SOA, N_TRIALS = 1.5, 80

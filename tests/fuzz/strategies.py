@@ -17,19 +17,19 @@ SPOILED = ["nothing", "nothing", "nan", "constant", "offset", "loud", "all nan",
 class Made:
     """How a recording is made; Hypothesis prints it if a test fails."""
 
-    n_channels: int
-    sfreq: float
-    seconds: int
-    n_blinks: int
-    seed: int
-    spoiled: str
-    boundary: bool
-    bad: bool
-    annotated: bool
-    reference: str
-    cropped: bool
-    artifacts: str | tuple[str, ...]
-    removal: str
+    n_channels: int = 8
+    sfreq: float = 100.0
+    seconds: int = 30
+    n_blinks: int = 6
+    seed: int = 0
+    spoiled: str = "nothing"
+    boundary: bool = False
+    bad: bool = False
+    annotated: bool = False
+    reference: str = "as is"
+    cropped: bool = False
+    artifacts: str | tuple[str, ...] = "blink"
+    removal: str = "events"
     format: str | None = None
     epochs: dict = field(default_factory=dict)
 

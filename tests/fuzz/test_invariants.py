@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from mne_otica import clean_epochs, clean_raw
 from mne_otica.evaluation.text import LONGEST
 from mne_otica.signals.unmixing import maps_in_volts
-from tests.fuzz.strategies import epoched, files, made
+from tests.fuzz.strategies import Made, epoched, files, made
 
 # Of examples in all; made-up recordings take a third of a second each.
 DAILY, THOROUGH = 50, 2000
@@ -120,6 +120,35 @@ def check_epochs(made):
             assert_allclose(after, expected, rtol=0, atol=1e-9 * size)
         else:
             check_status(result, not np.array_equal(after, data, equal_nan=True))
+
+
+def test_a_suspect_channel_lowers_the_rank_of_projected_epochs_once_more():
+    """The reference of the channels that are left is another one."""
+    epochs = {"baseline": None, "detrend": 0, "tmax": 1.5, "decim": 1, "preload": True}
+    options = dict(bad=True, reference="projection", cropped=True, epochs=epochs)
+    check_epochs(Made(seed=2902, spoiled="loud", **options))
+
+
+def test_epochs_with_a_constant_channel_are_those_of_their_recording():
+    epochs = {"baseline": (None, 0), "detrend": None, "tmax": 0.8, "decim": 1, "preload": False}
+    check_epochs(Made(16, n_blinks=0, seed=255, spoiled="constant", bad=True, epochs=epochs))
+
+
+def test_epochs_at_a_rate_without_an_alpha_rhythm():
+    epochs = {"baseline": None, "detrend": 1, "tmax": 1.5, "decim": 3, "preload": False}
+    options = dict(bad=True, reference="projection", epochs=epochs)
+    check_epochs(Made(4, 32.0, 12, 1, seed=1123, **options))
+
+
+def test_a_kind_whose_average_is_not_reduced_stays_in(tmp_path):
+    options = dict(spoiled="loud", boundary=True, bad=True, artifacts="all")
+    check_raw(Made(5, 100.0, 20, seed=214, **options), tmp_path)
+
+
+def test_a_blink_whose_average_is_not_reduced_stays_in_epochs():
+    epochs = {"baseline": None, "detrend": 0, "tmax": 0.8, "decim": 1, "preload": True}
+    options = dict(spoiled="step", bad=True, cropped=True, epochs=epochs)
+    check_epochs(Made(5, 32.0, 12, 10, seed=477, **options))
 
 
 def search(strategy, n_examples, check):

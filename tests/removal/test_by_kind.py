@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from benchmarks.controls import with_controls
 from mne_otica import clean_raw, remove_artifacts
 from mne_otica.artifacts import kinds
 from mne_otica.removal.remove import kind_part
@@ -17,7 +18,8 @@ OTHERS = ("eye movement", "heartbeat", "muscle", "electrode")
 @pytest.fixture(scope="module")
 def troubled():
     """24 channels, 60 s at 200 Hz, with clear artifacts of all kinds."""
-    extra = {"saccade": 90e-6, "heartbeat": 50e-6, "tonic muscle": 25e-6, "noisy": 120e-6}
+    heights = {"saccade": 90e-6, "heartbeat": 50e-6, "tonic muscle": 25e-6, "noisy": 120e-6}
+    extra = with_controls(heights)
     options = dict(saccades=False, muscle=False, heartbeat=False, line_freq=None)
     return simulate_raw(24, 60, SFREQ, n_blinks=14, extra=extra, random_state=71, **options)
 

@@ -6,7 +6,8 @@ from scipy.ndimage import binary_dilation, maximum_filter1d
 from scipy.stats import kurtosis, skew
 
 from mne_otica.artifacts.rhythm import _REFRACTORY, _candidates
-from mne_otica.signals.low_rate import Moments, near, prepare
+from mne_otica.signals.low_rate import Moments, near
+from tests.preparing import prepare
 
 
 @pytest.mark.parametrize("reach", [0, 1, 7, 300])

@@ -3,9 +3,9 @@
 import mne
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
-from mne_otica.signals.recording import level, stretches
+from mne_otica.signals.recording import stretches
 
 LENGTHS = (1000, 777, 500)
 
@@ -24,9 +24,3 @@ def test_stretches_end_where_runs_were_joined(runs):
     assert_array_equal(stretches(runs.copy().crop(5, 12)), [[0, 500], [500, 701]])
     runs.set_annotations(mne.Annotations([2, 1], [3, 1], ["BAD_ACQ_SKIP", "BAD_talk"]))
     assert_array_equal(stretches(runs), [[0, 200], [200, 500], [500, 2277]])
-
-
-def test_level_takes_out_the_offset_of_each_run(runs):
-    data = runs.get_data()
-    data[0, 3] = np.nan
-    assert_allclose(np.nan_to_num(level(data, stretches(runs))), 0)
