@@ -77,35 +77,6 @@ class Components:
         maps = np.zeros((0, len(some.names)))
         return cls(some, some, maps, np.zeros(0), nowhere, nowhere, "none", {})
 
-    def pick(self, rows: list[int]) -> Components:
-        """Return some of the components, with what is known of them relative to the others."""
-        names = [self.signals.names[k] for k in rows]
-        some = replace(self, signals=self.signals.pick(names), maps=self.maps[:, rows])
-        some.__dict__["blinks"] = [self.blinks[k] for k in rows]
-        for name in ("heart", "eog_steps"):
-            if name in self.__dict__:
-                one = getattr(self, name)
-                some.__dict__[name] = [one[k] for k in rows] if isinstance(one, list) else one
-        some.__dict__["spectra"] = {name: x[rows] for name, x in self.spectra.items()}
-        return some
-
-    @cached_property
-    def excerpt(self) -> Components:
-        """The same components in a stretch of the recording, but with spectra of all of it."""
-        span = self.prepared.best_span(_EXCERPT)
-        if span is None:
-            return self
-        cut = {
-            name: replace(one, prepared=one.prepared.crop(*span))
-            for name, one in self.sensors.items()
-        }
-        return replace(
-            self,
-            signals=replace(self.signals, prepared=self.prepared.crop(*span)),
-            channels=replace(self.channels, prepared=self.channels.prepared.crop(*span)),
-            sensors=cut,
-        )
-
     def __len__(self) -> int:
         return len(self.signals.names)
 
@@ -137,7 +108,9 @@ class Components:
             found = _rhythm.rhythms(self.sensors["ecg"].prepared)
             best = max(found, key=lambda rhythm: rhythm.z)
             return replace(best, z=max(best.z, _rhythm.PROVEN))
-        return _rhythm.one_heart(self.prepared, self.excerpt.prepared)
+        span = self.prepared.best_span(_EXCERPT)
+        excerpt = self.prepared if span is None else self.prepared.crop(*span)
+        return _rhythm.one_heart(self.prepared, excerpt)
 
     @cached_property
     def locking(self) -> NDArray[np.float64]:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from mne_otica.signals.reading import LowRate
 
 _EVEN = 0.5  # a channel or component whose events are used holds the artifact more likely than not
-_UNLIKELY = 0.05  # a tenth of even odds: the rest of the recording hardly makes up for this
 _BLINK_COMPONENTS = 2  # the lid, and the rotation of the eyes below it
 # The artifacts that a type of channel sees.
 _SEEN_BY = {"eog": ("blink", "eye movement"), "ecg": ("heartbeat",), "emg": ("muscle",)}
@@ -123,9 +122,9 @@ def find_bads_artifacts(
         raise ValueError(f"threshold must be between 0 and 1, got {threshold}.")
     if max_components is not None:
         _validate_number(max_components, "max_components", at_least=1)
-    options = dict(ch_name=ch_name, reject_by_annotation=reject_by_annotation)
-    known = _Known.of(ica, inst, **options)
-    scores = known.judge(names, threshold, max_components or _BLINK_COMPONENTS, max_components)
+    known = _Known.of(ica, inst, ch_name, reject_by_annotation)
+    most_blinks = max_components or _BLINK_COMPONENTS
+    scores = known.judge(names, threshold, most_blinks, max_components, names)
     logger.info(f"Artifacts: {scores._summary()}.")
     return scores.found, scores
 
@@ -190,7 +189,7 @@ def search(
     ch_name: Mapping[str, str | Sequence[str]] | None = None,
     low: LowRate | None = None,
 ) -> ArtifactScores:
-    """Judge all components for all kinds, those not in ``artifacts`` by an excerpt first.
+    """Judge all components for all kinds, and warn of broken sensors of those in ``artifacts``.
 
     ``max_components`` limits the blink components only; ``low`` is the recording at the low
     rate, if it was read already.
@@ -219,9 +218,8 @@ class _Known:
     ) -> _Known:
         check_ica(ica, inst)
         sensors = sensor_names(inst.info, ch_name)
-        names = [*_eye_channels(inst), *ica.ch_names, *sum(sensors.values(), [])]
-        names = list(dict.fromkeys(names))
-        signals = Signals.of_channels(inst, names, reject_by_annotation, low)
+        names = dict.fromkeys([*_eye_channels(inst), *ica.ch_names, *sum(sensors.values(), [])])
+        signals = Signals.of_channels(inst, list(names), reject_by_annotation, low)
         return cls(ica, inst, signals, Components.of(ica, inst.info, signals, sensors))
 
     def judge(
@@ -230,26 +228,24 @@ class _Known:
         threshold: float,
         most_blinks: int,
         most: int | None,
-        asked: Sequence[str] | None = None,
+        asked: Sequence[str],
     ) -> ArtifactScores:
-        """Return the scores, and put the labels into the ICA; kinds not ``asked`` are screened."""
+        """Return the scores, and put the labels into the ICA."""
         components, rows = self.components, []
         for name in names:
-            kind = kinds()[name]
             if name == "blink":
                 own = judge_together(components, threshold, most_blinks)
-                own = [self._with_events(row, components) for row in own]
-            elif asked is None or name in asked:
-                own = self._judged(components, kind, threshold)
             else:
-                own = self._screened(kind, threshold)
-            rows += _limited(own, most)
+                own = [
+                    judged(components, kinds()[name], k, threshold) for k in range(len(components))
+                ]
+            rows += _limited([self._with_events(row) for row in own], most)
         labels = [label_of(components, k, rows) for k in range(len(components))]
         scores = collected(rows, names, labels, components.geometry)
-        scores = replace(scores, sensors=self._sensors(names if asked is None else asked))
+        scores = replace(scores, sensors=self._sensors(asked))
         put_labels(self.ica, scores)
         told = self._witnesses(scores)
-        return self._with_blinks(scores, told) if "blink" in names else scores.with_times({}, told)
+        return self._with_blinks(scores, told) if "blink" in names else scores._with_times({}, told)
 
     def _sensors(self, asked: Sequence[str]) -> dict[str, str]:
         """Return what is made of each EOG, ECG and EMG channel; warn of broken ones.
@@ -266,60 +262,38 @@ class _Known:
 
     def _witnesses(self, scores: ArtifactScores) -> dict[str, str]:
         """Return the channels that tell the times of the kinds that were found."""
-        seen_by, found = {"eye movement": "eog", "heartbeat": "ecg"}, {}
-        for kind in scores.kinds:
-            sensor = self.components.sensors.get(seen_by.get(kind))
-            if sensor is not None and len(scores.events(kind)):
-                found[kind] = ", ".join(sensor.names)
-        return found
+        sensors = self.components.sensors
+        pairs = [("eye movement", "eog"), ("heartbeat", "ecg")]
+        return {
+            kind: ", ".join(sensors[type_].names)
+            for kind, type_ in pairs
+            if kind in scores.kinds and type_ in sensors and len(scores.events(kind))
+        }
 
-    def _judged(self, components: Components, kind: Kind, threshold: float) -> list[ArtifactRow]:
-        """Return the rows of one kind, with events."""
-        rows = [judged(components, kind, k, threshold) for k in range(len(components))]
-        return [self._with_events(row, components) for row in rows]
-
-    def _screened(self, kind: Kind, threshold: float) -> list[ArtifactRow]:
-        """Return the rows of one kind; those unlikely in an excerpt are not looked at again."""
-        excerpt = self.components.excerpt
-        if excerpt is self.components:
-            return self._judged(excerpt, kind, threshold)
-        rows = [judged(excerpt, kind, k, threshold) for k in range(len(excerpt))]
-        likely = [row.component for row in rows if row.probability >= _UNLIKELY]
-        if likely:
-            closer = self._judged(self.components.pick(likely), kind, threshold)
-            for k, row in zip(likely, closer, strict=True):
-                rows[k] = replace(row, component=k)
-        return rows
-
-    def _with_events(self, row: ArtifactRow, components: Components) -> ArtifactRow:
+    def _with_events(self, row: ArtifactRow) -> ArtifactRow:
         """Return a row with the events of its component."""
         if row.answer == "no":
             return row
         kind = kinds()[row.kind]
-        samples = kind.events(components, row.component) + self._first
+        first = getattr(self.inst, "first_samp", 0)
+        samples = kind.events(self.components, row.component) + first
         return replace(row, events=as_events(samples, kind.event_id))
-
-    @property
-    def _first(self) -> int:
-        return getattr(self.inst, "first_samp", 0)
 
     def _with_blinks(self, scores: ArtifactScores, told: dict[str, str]) -> ArtifactScores:
         """Return the scores with the recording's blinks in all rows of blink components."""
-        names = _eye_channels(self.inst)
-        if not names:  # as in epochs, where the times come from the component
-            picked = scores.found["blink"][:1]
-            samples = [scores.row(k, "blink").events[:, 0] for k in picked]
-            source = f"component ICA{picked[0]:03d}" if picked else "none"
-            samples = np.concatenate([np.zeros(0, np.int64), *samples])
-        else:
+        names, found = _eye_channels(self.inst), scores.found["blink"]
+        if names:
             signals = self.signals.pick(names)
             samples, source = _locate(self.inst, signals, None, self.ica, self.components)
+        else:  # as in epochs, where the times come from the component
+            samples = scores.row(found[0], "blink").events[:, 0] if found else np.zeros(0, int)
+            source = f"component ICA{found[0]:03d}" if found else "none"
         events = as_events(samples, kinds()["blink"].event_id)
         rows = tuple(
             replace(row, events=events) if (row.kind, row.answer) == ("blink", "yes") else row
             for row in scores.rows
         )
-        return replace(scores, rows=rows).with_times({"blink": events}, told | {"blink": source})
+        return replace(scores, rows=rows)._with_times({"blink": events}, told | {"blink": source})
 
 
 def _eye_channels(inst: BaseRaw | BaseEpochs) -> list[str]:
@@ -415,10 +389,7 @@ def component_events(
     ica: ICA, inst: BaseRaw | BaseEpochs, components: Sequence[int], kind: str, reject: bool
 ) -> NDArray[np.int64]:
     """Return the samples, from 0, at which components show artifacts of a kind, if of any."""
-    sensors = sensor_names(inst.info, None)
-    names = list(dict.fromkeys([*ica.ch_names, *sum(sensors.values(), [])]))
-    signals = Signals.of_channels(inst, names, reject)
-    known = Components.of(ica, inst.info, signals, sensors)
+    known = _Known.of(ica, inst, None, reject).components
     samples = [kinds()[kind].events(known, k) for k in components]
     return np.unique(np.concatenate([np.zeros(0, np.int64), *samples]))
 

@@ -111,11 +111,15 @@ class ArtifactRow:
     probability: float
     answer: str
     reason: str
-    figures: Mapping[str, float] = field(repr=False)
-    points: Mapping[str, float] = field(repr=False)
-    events: NDArray[np.int64] = field(repr=False)
-    removal: Removal = field(repr=False)
+    figures: Mapping[str, float] = field(default_factory=dict, repr=False)
+    points: Mapping[str, float] = field(default_factory=dict, repr=False)
+    events: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 3), int), repr=False)
     remove: bool = False
+
+    @property
+    def removal(self) -> Removal:
+        """The part of a component of this kind that is the artifact."""
+        return kinds()[self.kind].removal
 
 
 @cache
@@ -191,10 +195,11 @@ def judged(
     figures: Mapping[str, float] | None = None,
 ) -> ArtifactRow:
     """Judge one component for one kind, without its events; None computes its figures."""
-    why_not = kind.gate(components, k) if figures is None else ""
-    if why_not:
-        return ArtifactRow(k, kind.name, 0.0, "no", why_not, {}, {}, no_events(), kind.removal)
-    figures = kind.figures(components, k) if figures is None else figures
+    if figures is None:
+        why_not = kind.gate(components, k)
+        if why_not:
+            return ArtifactRow(k, kind.name, 0.0, "no", why_not)
+        figures = kind.figures(components, k)
     points = weigh(kind.name, figures)
     chance = probability(points)
     said = answer(chance, threshold)
@@ -202,9 +207,4 @@ def judged(
     if said == "yes" and unproven and chance < _BEYOND_DOUBT:
         said = "unsure"
     why = explain(kind, figures, points, said == "yes")
-    return ArtifactRow(k, kind.name, chance, said, why, figures, points, no_events(), kind.removal)
-
-
-def no_events() -> NDArray[np.int64]:
-    """Return an empty array of events."""
-    return np.zeros((0, 3), dtype=np.int64)
+    return ArtifactRow(k, kind.name, chance, said, why, figures, points)
