@@ -121,11 +121,9 @@ class _Beats:
         self.beat = self.beat * np.clip(1 - error / np.maximum(power, np.finfo(float).tiny), 0, 1)
 
 
-def beat_part(
-    course: Array, rate: float, samples: Samples, bad: Mask
-) -> tuple[Array, Samples, Array]:
-    """Return the beats in a time course, their samples, and their probabilities."""
-    none = np.zeros_like(course), np.zeros(0, np.int64), np.zeros(0)
+def beat_part(course: Array, rate: float, samples: Samples, bad: Mask) -> tuple[Array, Samples]:
+    """Return the beats in a time course, and their samples."""
+    none = np.zeros_like(course), np.zeros(0, np.int64)
     events = np.unique(samples[(samples >= 0) & (samples < len(course))])
     events = events[~bad[events]]
     if len(events) < _FEWEST or not course[~bad].std() > 0:
@@ -139,7 +137,7 @@ def beat_part(
         if len(beats.events) < _FEWEST:
             return none
     beats.keep_significant()
-    return np.where(bad, 0.0, beats.part()), beats.events, beats.weights
+    return np.where(bad, 0.0, beats.part()), beats.events
 
 
 def _windows(x: Array, events: Samples, lags: Samples) -> Array:

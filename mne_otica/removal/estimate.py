@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from functools import partial
 
 import numpy as np
 from mne.filter import create_filter
@@ -30,29 +30,16 @@ _JITTER = 0.0125
 class Estimate:
     """The artifact in some components.
 
-    Attributes
-    ----------
-    part : ndarray, shape (n_components, n_times)
-        The time course of the artifact in each component; zero outside the windows.
-    events : ndarray, shape (n_events,)
-        The samples of the events that are removed: those given and those found.
-    weights : ndarray, shape (n_events,)
-        The probability of each event, by which its part is scaled.
-    windows : ndarray, shape (n_windows, 2)
-        First sample, and the sample after the last, of each stretch that may change.
-    whole : bool
-        Whether the components are nearly all artifact even between the events, so that all
-        of them is removed.
-    model : object | None
-        The model of the artifact, if it can compute what sham events would remove.
+    ``part`` is its time course in each component, zero outside the windows around ``events``, which
+    are the samples of those given and those found. ``whole`` tells that the components are nearly
+    all artifact even between the events, so that all of them is removed. ``model`` returns what
+    other events would remove, if the model of the artifact can.
     """
 
     part: NDArray[np.float64]
     events: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    windows: NDArray[np.int64]
-    whole: bool
-    model: _Sham | None = field(default=None, repr=False)
+    whole: bool = False
+    model: Callable[[Samples], Array] | None = field(default=None, repr=False)
 
     def joined(self, other: Estimate, chosen: Mask) -> Estimate:
         """Add the events of another estimate among chosen samples where this changes nothing."""
@@ -62,42 +49,9 @@ class Estimate:
             if new[(other.events >= start) & (other.events < stop)].any():
                 span = slice(start, stop)
                 # Windows that overlap are cut at the edges of the chosen samples.
-                alone = (
-                    chosen[span] & ~own[span] if own[span].any() else np.ones(stop - start, bool)
-                )
+                alone = chosen[span] & ~own[span] if own[span].any() else np.ones_like(own[span])
                 part[:, span][:, alone] = other.part[:, span][:, alone]
-        order = np.argsort(np.r_[self.events, other.events[new]], kind="stable")
-        return replace(
-            self,
-            part=part,
-            events=np.r_[self.events, other.events[new]][order],
-            weights=np.r_[self.weights, other.weights[new]][order],
-            windows=runs(part.any(axis=0)),
-        )
-
-
-class _Sham(Protocol):
-    """A model that computes what sham events would remove."""
-
-    def sham(self, samples: Samples) -> Array: ...
-
-
-@dataclass(frozen=True, eq=False)
-class _Model:
-    """The fitted models of the components, and how they relate to the recording."""
-
-    components: list[Component]
-    scales: Array
-    step: int
-    n_times: int
-
-    def sham(self, samples: Samples) -> Array:
-        """Return the part removed for sham events by the model of the true events."""
-        components = [copy.copy(component) for component in self.components]
-        for component in components:
-            component.part = component.part.copy()
-        state = estimate_given(components, np.unique(samples // self.step))
-        return _at_full_rate(state, self, self.n_times)[0]
+        return replace(self, part=part, events=np.sort(np.r_[self.events, other.events[new]]))
 
 
 def _aligned(courses: Array, events: Samples, reach: int) -> Samples:
@@ -125,26 +79,10 @@ def artifact_part(
     *,
     highpass: float = 0.0,
 ) -> Estimate:
-    """Estimate the artifact in the time courses of components.
+    """Estimate the artifact in the time courses of components that share their events.
 
-    Parameters
-    ----------
-    courses : array-like, shape (n_components, n_times)
-        The time courses of components that share their events. They are not changed.
-    sfreq : float
-        The sampling rate in hertz.
-    samples : array-like, shape (n_events,)
-        Known events, as samples from 0. More are searched for.
-    bad : array-like of bool, shape (n_times,) | None
-        Samples that must not be used.
-    highpass : float
-        The corner frequency of the high-pass filter applied to the recording, in hertz.
-
-    Returns
-    -------
-    estimate : instance of Estimate
-        The artifact, exactly zero outside the windows around its events, and everywhere if there
-        are no events.
+    ``samples`` are known events, from 0, of which there may be more; ``bad`` samples are not used.
+    ``highpass`` is the corner frequency of the high-pass filter applied to the recording, in hertz.
     """
     courses = np.atleast_2d(np.asarray(courses, dtype=np.float64))
     n_times = courses.shape[1]
@@ -156,24 +94,28 @@ def artifact_part(
     events = _merge(np.asarray(samples, dtype=np.int64), int(_SAME * sfreq)) // step
     events = events[good[events.clip(0, len(good) - 1)]] if len(events) else events
     if not len(events) or not scales.all():
-        none = np.zeros(0, np.int64)
-        return Estimate(np.zeros_like(courses), none, np.zeros(0), none.reshape(0, 2), False)
+        return Estimate(np.zeros_like(courses), np.zeros(0, np.int64))
     reach = max(1, round(_JITTER * sfreq / step))
     given, events = events, _aligned(low, events, reach)
     frame = Frame(sfreq / step, high_pass_kernel(highpass, sfreq / step))
     components = [Component(course, good, frame) for course in low]
     state = separate(components, events)
     found = step * _as_given(state.events, given, reach)
-    model = _Model(components, scales, step, n_times)
     # A part leaves the power beyond that of the quiet seconds, and spares the time outside the
     # windows; if it leaves more than it spares, the whole component is removed.
     covered = _covered(state.events, frame, len(good))
-    if all(quietness(component) < covered for component in components):
-        part = np.where(bad, 0.0, courses)
-        windows = np.array([[0, n_times]])
-        return Estimate(part, found, state.weights, windows, True, model)
-    part, windows = _at_full_rate(state, model, n_times)
-    return Estimate(part, found, state.weights, windows, False, model)
+    whole = all(quietness(component) < covered for component in components)
+    sizes = frame, scales, step, n_times
+    part = np.where(bad, 0.0, courses) if whole else _at_full_rate(state, *sizes)
+    return Estimate(part, found, whole, partial(_sham_part, components, *sizes))
+
+
+def _sham_part(
+    components: list[Component], frame: Frame, scales: Array, step: int, n_times: int, sham: Samples
+) -> Array:
+    """Return the part removed for sham events by the model of the true events."""
+    state = estimate_given(components, np.unique(sham // step))
+    return _at_full_rate(state, frame, scales, step, n_times)
 
 
 def _covered(events: Samples, frame: Frame, n_times: int) -> float:
@@ -192,54 +134,24 @@ def high_pass_kernel(highpass: float, rate: float) -> Array | None:
     return create_filter(None, rate, highpass, None, verbose="error")
 
 
-def sham_part(estimated: Estimate, samples: ArrayLike) -> NDArray[np.float64]:
-    """Return what the same procedure removes for sham events.
-
-    Parameters
-    ----------
-    estimated : instance of Estimate
-        What :func:`artifact_part` returned for the true events. It is not changed.
-    samples : array-like, shape (n_events,)
-        The sham events, as samples from 0.
-
-    Returns
-    -------
-    part : ndarray, shape (n_components, n_times)
-        The part removed for them.
-    """
-    samples = np.asarray(samples, dtype=np.int64)
+def sham_part(estimated: Estimate, samples: Samples) -> Array:
+    """Return what the same procedure removes for sham events, samples from 0."""
     if estimated.whole or estimated.model is None or not len(samples):
         return np.where(estimated.whole, estimated.part, 0.0)
-    return estimated.model.sham(samples)
+    return estimated.model(np.asarray(samples))
 
 
-def sham_events(estimated: Estimate, sfreq: float, n_times: int) -> NDArray[np.int64]:
-    """Draw as many sham events as there are true ones, away from these.
+def sham_events(estimated: Estimate, sfreq: float, n_times: int) -> Samples:
+    """Draw as many sham events as there are true ones, away from these, always the same.
 
-    Parameters
-    ----------
-    estimated : instance of Estimate
-        The true events and their windows.
-    sfreq : float
-        The sampling rate in hertz.
-    n_times : int
-        The length of the recording.
-
-    Returns
-    -------
-    samples : ndarray, shape (n_events,)
-        Samples from 0, at least the length of a window apart; fewer if there is not enough room.
-        If the true events are too frequent for that, the midpoints between them. The seed is
-        fixed.
+    They are at least the length of a window apart; fewer if there is not enough room. If the true
+    events are too frequent for that, they are the midpoints between them.
     """
-    free = np.ones(n_times, bool)
-    for start, stop in estimated.windows:
-        free[start:stop] = False
+    free = ~estimated.part.any(axis=0)
     reach = int(_SHAM_APART * sfreq)
     if not free.any() or free.sum() < reach * len(estimated.events) / 2:
         return (estimated.events[1:] + estimated.events[:-1]) // 2
-    rng = np.random.default_rng(0)
-    samples: list[int] = []
+    rng, samples = np.random.default_rng(0), []
     for _ in estimated.events:
         candidates = np.flatnonzero(free)
         if not len(candidates):
@@ -275,18 +187,16 @@ def at_low_rate(courses: Array, bad: Mask, step: int) -> tuple[Array, Array]:
     return np.array(low), scales
 
 
-def _at_full_rate(state: State, model: _Model, n_times: int) -> tuple[Array, Samples]:
-    """Return the sum of all events at the rate of the recording, and the windows."""
-    frame, step = model.components[0].frame, model.step
-    part, changed = np.zeros((len(model.components), n_times)), np.zeros(n_times, bool)
-    coarse = np.arange(frame.length)
+def _at_full_rate(state: State, frame: Frame, scales: Array, step: int, n_times: int) -> Array:
+    """Return the sum of all events at the rate of the recording."""
+    part = np.zeros((len(scales), n_times))
+    if not len(state.events):
+        return part
     fine = np.arange((frame.length - 1) * step + 1) / step
-    parts = model.scales[:, np.newaxis, np.newaxis] * state.parts
-    curves = CubicSpline(coarse, parts, axis=2, bc_type="clamped")(fine) if parts.size else parts
+    parts = scales[:, np.newaxis, np.newaxis] * state.parts
+    curves = CubicSpline(np.arange(frame.length), parts, axis=2, bc_type="clamped")(fine)
     for k, event in enumerate(state.events):
         first = (event + frame.start) * step
         begin, end = max(0, first), min(n_times, first + len(fine))
-        changed[begin:end] = True
         part[:, begin:end] += curves[:, k, begin - first : end - first]
-    edges = np.flatnonzero(np.diff(np.r_[False, changed, False].astype(int)))
-    return part, edges.reshape(-1, 2)
+    return part

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import mne
@@ -12,7 +11,7 @@ import numpy as np
 from mne.utils import logger, verbose
 from numpy.typing import ArrayLike, NDArray
 
-from mne_otica.artifacts.find import check_kinds
+from mne_otica.artifacts.find import blink_times, check_kinds, component_events
 from mne_otica.artifacts.kinds import kinds
 from mne_otica.removal.by_kind import kind_part
 from mne_otica.removal.estimate import Estimate
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
     from mne.preprocessing import ICA
 
+_ENOUGH = 3  # blinks in the channels, to estimate a blink from
 _PIECE = 2**17  # samples that are subtracted at a time, to limit memory
 
 REMOVALS = ("events", "component")
@@ -70,17 +70,11 @@ class Part:
 
     def only(self, components: Sequence[int]) -> Part:
         """Return the part of some of the components."""
-        rows = [k for k, one in enumerate(self.components) if one in components]
-        courses = self.courses[rows]
+        rows = [k for k, component in enumerate(self.components) if component in components]
         estimate = self.estimate
         if estimate is not None:
             estimate = replace(estimate, part=estimate.part[rows])
-        return replace(
-            self,
-            components=[self.components[k] for k in rows],
-            courses=courses,
-            estimate=estimate,
-        )
+        return Part(self.kind, [self.components[k] for k in rows], self.courses[rows], estimate)
 
 
 @dataclass(frozen=True)
@@ -261,26 +255,48 @@ def parts_of(
         rows = [every.index(k) for k in components]
         part = Part(kind, list(components), left[rows])
         if removal == "events":
-            samples = layout.samples(inst, ica, components, events, reject, kind)
-            highpass = inst.info["highpass"] or 0.0
+            if events is None:
+                samples = _found(inst, ica, components, reject, kind, layout)
+            else:
+                samples = layout.place(inst, events)
             levelled = _level(np.where(broken, np.nan, left[rows]), bad, whole_runs)
-            estimate_without = partial(
-                kind_part,
-                kinds()[kind].removal,
-                levelled,
-                inst.info["sfreq"],
-                samples,
-                highpass=highpass,
-            )
-            estimate = estimate_without(bad)
+            highpass, sfreq = inst.info["highpass"] or 0.0, inst.info["sfreq"]
+            own = kinds()[kind].removal, levelled, sfreq, samples
+            estimate = kind_part(*own, bad, highpass=highpass)
             annotated = bad & ~broken
             if kind == "blink" and annotated.any() and isinstance(inst, mne.io.BaseRaw):
                 # What is annotated says nothing about blinks elsewhere, but they are removed there.
-                estimate = estimate.joined(estimate_without(broken), annotated)
+                inside = kind_part(*own, broken, highpass=highpass)
+                estimate = estimate.joined(inside, annotated)
             part = Part(kind, list(components), np.where(broken, 0.0, estimate.part), estimate)
         left[rows] = left[rows] - part.courses
         parts.append(part)
     return Taken.of_parts(parts, every, courses.shape[1])
+
+
+def _found(
+    inst: BaseRaw | BaseEpochs,
+    ica: ICA,
+    components: Sequence[int],
+    reject: bool,
+    kind: str,
+    layout: Layout,
+) -> Samples:
+    """Return the events of a kind, found in the components, or for blinks in the channels.
+
+    If the channels show too few blinks, the large deflections of a component are used.
+    """
+    labels, samples = dict(ica.labels_), np.zeros(0, np.int64)
+    with quiet():
+        if kind != "blink":
+            samples = component_events(ica, inst, components, kind, reject)
+        elif isinstance(inst, mne.io.BaseRaw):
+            samples = blink_times(inst, ica=ica, reject_by_annotation=reject)[0] - inst.first_samp
+        if kind == "blink" and len(samples) < _ENOUGH:
+            more = component_events(ica, inst, components[:1], kind, reject)
+            samples = np.r_[samples, more]
+    ica.labels_ = labels
+    return layout.with_gaps(samples)
 
 
 def _level(courses: Array, bad: Mask, parts: Samples) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -125,6 +126,9 @@ def _estimate(components: list[Component], state: State) -> None:
 
 def estimate_given(components: list[Component], events: Samples) -> State:
     """Estimate the parts of other events with the fitted models, which are not changed."""
+    components = [copy.copy(component) for component in components]
+    for component in components:
+        component.part = component.part.copy()
     parts = np.zeros((len(components), len(events), components[0].frame.length))
     state = State(events, np.ones(len(events), bool), np.ones(len(events)), parts)
     state.weights = _probabilities(components, state)
