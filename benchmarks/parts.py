@@ -20,7 +20,8 @@ from benchmarks.results import show
 from mne_otica.artifacts import kinds
 from mne_otica.cleaning.clean import fit_ica
 from mne_otica.removal.by_kind import kind_part
-from mne_otica.signals.recording import annotated_bad, filtered_copy
+from mne_otica.signals.reading import filtered_copy
+from mne_otica.signals.recording import annotated_bad
 from mne_otica.signals.unmixing import maps_in_volts, unmixing_in_volts
 
 LEAST = 0.8  # correlation of the best component with the course

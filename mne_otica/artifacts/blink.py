@@ -23,7 +23,6 @@ from mne_otica.artifacts.maps import (
     event_maps,
     eye_map,
     eye_share,
-    focality,
     frontal_channels,
     frontality,
     has_front,
@@ -62,7 +61,6 @@ def course_figures(found: ev.Evidence, duration: float) -> dict[str, float]:
         "rebound": found.rebound,
         "onset": found.onset,
         "shift": found.shift,
-        "rate": found.rate,
         "events": float(found.n_events),
         # One or two events are penalised as few already, so recurrence does not count again.
         "recurrence": np.nan if few else (found.bursts - 1) / max(expected, 1e-9),
@@ -91,7 +89,6 @@ def figures(components: Components, k: int) -> dict[str, float]:
         "amplitude": components.volts(k, found.height * found.scale),
         "frontality": upright(frontality(one_map * found.polarity, components.expected)),
         "eye_share": eye_share(one_map, components.fields),
-        "focality": components.focality(k),
         "eog_correlation": float(components.eog_correlations[k]),
     }
 
@@ -131,7 +128,6 @@ KIND = Kind(
         "onset": Words(
             "its events start or stop too suddenly for a lid (onset {:.0%} of the width)"
         ),
-        "rate": Words("{:.0f} events a minute are too many for blinks"),
         "events": Words("it has too few events ({:.0f})"),
         "recurrence": Words("its events come in one burst and do not recur", "events that recur"),
         "evenness": Words("{:.0%} of its events come at even intervals, as in a movement"),
@@ -140,9 +136,6 @@ KIND = Kind(
             "its map is not that of the eyes (r = {:.2f})", "the map of the eyes (r = {:.2f})"
         ),
         "eye_share": Words("", "a map that eyes explain (r = {:.2f})"),
-        "focality": Words(
-            "{:.0%} of its map is one electrode's alone, as with pops and poor contact"
-        ),
         "eog_correlation": Words(
             "it follows the EOG only weakly (r = {:.2f})", "agreement with the EOG (r = {:.2f})"
         ),
@@ -254,7 +247,6 @@ def along(components: Components, k: int, blinks: NDArray[np.intp]) -> dict[str,
     own = np.round(components.blinks[k].peaks).astype(int)
     return ev.along(components.prepared, k, own, blinks) | {
         "frontality": eye_share(components.maps[:, k], components.fields),
-        "focality": components.focality(k),
     }
 
 
@@ -353,6 +345,4 @@ def _events(
         figures["amplitude"] = found.height * found.scale
     if len(one_map) >= 4:
         figures["frontality"] = upright(frontality(one_map, expected))
-        # A noisy channel is large at all times, so deflections are measured relative to the noise.
-        figures["focality"] = focality(one_map[scales > 0] / scales[scales > 0])
     return probability(weigh(KIND.name, figures)), found

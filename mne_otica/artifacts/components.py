@@ -38,7 +38,6 @@ class Components:
     maps: NDArray[np.float64]  # over EEG channels, in volts; none where channels are looked at
     expected: NDArray[np.float64]  # the map of a blink; NaN where it is not known
     fields: NDArray[np.float64]  # the maps of eyes that turn, likewise
-    places: NDArray[np.float64]  # of the EEG channels on a sphere, likewise
     geometry: str
     sensors: Mapping[str, Signals]  # usable EOG, ECG and EMG channels, none has to be there
     unusable: Mapping[str, str] = field(default_factory=dict)  # why others are not used, by name
@@ -56,14 +55,14 @@ class Components:
             expected = np.full(len(names), np.nan)
         eeg = channels.pick(names)
         used, why_not = usable_sensors(channels, eeg, sensors)
-        fields = np.where(np.isnan(expected)[:, np.newaxis], np.nan, _maps.eye_fields(info, names))
+        fields, _ = _maps.eye_fields(info, names)
+        fields = np.where(np.isnan(expected)[:, np.newaxis], np.nan, fields)
         return cls(
             channels.components(ica),
             eeg,
             maps_in_volts(ica)[is_eeg],
             expected,
             fields,
-            _maps.places(info, names),
             geometry,
             used,
             why_not,
@@ -75,7 +74,7 @@ class Components:
         some = channels.pick(names)
         nowhere = np.zeros((0, 3))
         maps = np.zeros((0, len(some.names)))
-        return cls(some, some, maps, np.zeros(0), nowhere, nowhere, "none", {})
+        return cls(some, some, maps, np.zeros(0), nowhere, "none", {})
 
     def __len__(self) -> int:
         return len(self.signals.names)
@@ -127,14 +126,17 @@ class Components:
         """Figures of the spectrum of each."""
         top = usable_top(self.channels.spectra)
         figures = spectral_figures(self.signals.spectra, top)
-        floor = _quantile(spectral_figures(self.channels.spectra, top)["density"], 0.25)
+        quiet = spectral_figures(self.channels.spectra, top)["density"]
         with np.errstate(divide="ignore", invalid="ignore"):
-            volts = figures["density"] * self.reach**2
             # How far the component rises above what the quieter channels hold there.
-            figures["excess"] = np.log10(volts / floor)
+            floor = (
+                np.quantile(quiet[np.isfinite(quiet)], 0.25) if np.isfinite(quiet).any() else np.nan
+            )
+            figures["excess"] = np.log10(figures["density"] * self.reach**2 / floor)
             # How far it rises, when it is loud, above what it is at other times.
             figures["burst"] = np.log10(figures["loud_density"] / figures["density"])
-            figures["hum_alone"] = figures["hum"] - _quantile(figures["hum"], 0.5)
+        known = figures["hum"][np.isfinite(figures["hum"])]
+        figures["hum_alone"] = figures["hum"] - (np.median(known) if len(known) else np.nan)
         return figures
 
     @cached_property
@@ -151,12 +153,6 @@ class Components:
         if len(self.maps) == 1:
             return np.abs(self.maps[0])
         return np.ptp(self.maps, axis=0)
-
-    @cached_property
-    def sizes(self) -> NDArray[np.float64]:
-        """The deviation of each in volts over that of the median channel."""
-        typical = np.median(self.channels.prepared.deviations)
-        return self.prepared.deviations * self.reach / max(typical, np.finfo(float).tiny)
 
     @cached_property
     def drifts(self) -> NDArray[np.float64]:
@@ -205,12 +201,6 @@ class Components:
             return np.full(len(self), np.nan)
         ours, theirs = (high_levels(one.spectra) for one in (self.signals, self.sensors["emg"]))
         return _maps.correlations(ours, theirs).max(axis=1)
-
-
-def _quantile(values: NDArray[np.float64], share: float) -> float:
-    """Return a quantile of the values that are known; NaN where none is."""
-    known = values[np.isfinite(values)]
-    return float(np.quantile(known, share)) if len(known) else np.nan
 
 
 def usable_sensors(

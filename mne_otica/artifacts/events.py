@@ -56,7 +56,6 @@ class Evidence:
     polarity: int
     scale: float
     kurtosis: float
-    rate: float
     height: float
     width: float
     consistency: float
@@ -91,7 +90,7 @@ def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: 
     excess = float(prepared.moments.kurtosis[index]) if scale > 0 else 0.0
     if not len(peaks):
         none = np.array([])
-        return Evidence(none, none, polarity, scale, excess, 0.0, 0.0, *[np.nan] * 5, 0.0)
+        return Evidence(none, none, polarity, scale, excess, 0.0, *[np.nan] * 5, 0.0)
     # A window of 1.5 s: the foot of a blink is looked for near it, not across the file.
     widths = peak_widths(band, peaks, rel_height=0.5, wlen=int(1.5 * sfreq))[0] / sfreq
     width = float(np.median(widths))
@@ -103,7 +102,6 @@ def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: 
         polarity=polarity,
         scale=scale,
         kurtosis=excess,
-        rate=60 * len(peaks) / max(prepared.duration, 1e-9),
         height=float(np.median(band[peaks]) / scale),
         width=width,
         # As far as the event itself reaches: eyes that flutter blink again after 0.2 s.

@@ -28,7 +28,6 @@ def figures(components: Components, k: int) -> dict[str, float]:
         "low": spectra["low"][k],
         "drift": float(components.drifts[k]),
         "high": spectra["high"][k],
-        "focality": components.focality(k),
         "eog_correlation": float(components.eog_correlations[k]),
     }
 
@@ -71,9 +70,6 @@ KIND = Kind(
         "low": Words("it is not slow", "most of its power below 3 Hz"),
         "drift": Words("", "slow swings below 1 Hz"),
         "high": Words("its spectrum is as flat as that of muscle or noise"),
-        "focality": Words(
-            "{:.0%} of its map is one electrode's alone, as with pops and poor contact"
-        ),
         "eog_correlation": Words(
             "it does not follow the EOG (r = {:.2f})", "agreement with the EOG (r = {:.2f})"
         ),

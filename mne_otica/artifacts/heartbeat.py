@@ -21,7 +21,6 @@ def figures(components: Components, k: int) -> dict[str, float]:
     heart = components.heart
     return {
         "regularity": heart.z,
-        "regular": heart.regular,
         "coverage": heart.coverage,
         "flat": heart.flat,
         "rate": heart.rate,
@@ -56,10 +55,6 @@ KIND = Kind(
         "regularity": Words(
             "its events are hardly more regular than chance (z = {:.1f})",
             "events as regular as a heart's (z = {:.0f} beyond chance)",
-        ),
-        "regular": Words(
-            "{:.0%} of its intervals are like the one before",
-            "intervals that are like the one before ({:.0%})",
         ),
         "coverage": Words(
             "its events are regular in {:.0%} of the recording only, as in a movement"

@@ -18,12 +18,7 @@ from mne_otica.signals.windows import runs
 
 RATE = 80.0  # Hz; the artifact is smooth, and estimated at about this rate
 _DRAWS_OUT = 0.4  # Hz; a lower high-pass filter only adds drift to an event
-_SHAM_APART = 1.2  # s; about the length of a window
 _SAME = 0.1  # s; given events that are closer are one
-# s by which a given event may miss the peak, a sample at the rate of the estimate. With events of
-# the EOG, the reduction in `sample28` of benchmarks.real is .90 without and .95 with it; the error
-# of 17 cases of benchmarks.removal with exact events is .1348 without and .1353 with it.
-_JITTER = 0.0125
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,21 +49,21 @@ class Estimate:
         return replace(self, part=part, events=np.sort(np.r_[self.events, other.events[new]]))
 
 
-def _aligned(courses: Array, events: Samples, reach: int) -> Samples:
+def _aligned(courses: Array, events: Samples) -> Samples:
     """Move events to the peak of the component that shows them best."""
     heights = np.median(courses[:, events], axis=1)
     best = int(np.argmax(np.abs(heights)))
-    around = (events[:, np.newaxis] + np.arange(-reach, reach + 1)).clip(0, courses.shape[1] - 1)
+    around = (events[:, np.newaxis] + np.arange(-1, 2)).clip(0, courses.shape[1] - 1)
     peaks = np.argmax(np.sign(heights[best]) * courses[best, around], axis=1)
     return np.unique(np.take_along_axis(around, peaks[:, np.newaxis], axis=1)[:, 0])
 
 
-def _as_given(events: Samples, given: Samples, reach: int) -> Samples:
+def _as_given(events: Samples, given: Samples) -> Samples:
     """Return events, those near a given one as they were given."""
     if not len(events):
         return events
     away = np.abs(events[:, np.newaxis] - given)
-    return np.where(away.min(axis=1) <= reach, given[away.argmin(axis=1)], events)
+    return np.where(away.min(axis=1) <= 1, given[away.argmin(axis=1)], events)
 
 
 def artifact_part(
@@ -95,12 +90,13 @@ def artifact_part(
     events = events[good[events.clip(0, len(good) - 1)]] if len(events) else events
     if not len(events) or not scales.all():
         return Estimate(np.zeros_like(courses), np.zeros(0, np.int64))
-    reach = max(1, round(_JITTER * sfreq / step))
-    given, events = events, _aligned(low, events, reach)
+    # A given event may miss the peak by a sample: with those of the EOG, the reduction in
+    # `sample28` of benchmarks.real is .90 without this and .95 with it.
+    given, events = events, _aligned(low, events)
     frame = Frame(sfreq / step, high_pass_kernel(highpass, sfreq / step))
     components = [Component(course, good, frame) for course in low]
     state = separate(components, events)
-    found = step * _as_given(state.events, given, reach)
+    found = step * _as_given(state.events, given)
     # A part leaves the power beyond that of the quiet seconds, and spares the time outside the
     # windows; if it leaves more than it spares, the whole component is removed.
     covered = _covered(state.events, frame, len(good))
@@ -148,7 +144,7 @@ def sham_events(estimated: Estimate, sfreq: float, n_times: int) -> Samples:
     events are too frequent for that, they are the midpoints between them.
     """
     free = ~estimated.part.any(axis=0)
-    reach = int(_SHAM_APART * sfreq)
+    reach = int((WINDOW[1] - WINDOW[0]) * sfreq)
     if not free.any() or free.sum() < reach * len(estimated.events) / 2:
         return (estimated.events[1:] + estimated.events[:-1]) // 2
     rng, samples = np.random.default_rng(0), []

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mne.preprocessing import ICA
 
 _GAP = 2.0  # s between epochs that are put side by side, so that they do not affect each other
-_CHUNK = 100_000  # samples that are unmixed at a time
+CHUNK = 100_000  # samples that are unmixed or subtracted at a time, to limit memory
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Layout:
         weights = unmixing_in_volts(ica)[components]
         courses = np.zeros((len(components), self.total))
         if isinstance(inst, mne.io.BaseRaw):
-            for begin in range(0, self.total, _CHUNK):
-                end = min(begin + _CHUNK, self.total)
+            for begin in range(0, self.total, CHUNK):
+                end = min(begin + CHUNK, self.total)
                 courses[:, begin:end] = weights @ inst.get_data(picks, begin, end)
             bad = annotated_bad(inst) if reject else np.zeros(inst.n_times, bool)
         else:

@@ -16,7 +16,7 @@ from mne_otica.artifacts.kinds import kinds
 from mne_otica.removal.by_kind import kind_part
 from mne_otica.removal.estimate import Estimate
 from mne_otica.removal.from_file import RawCleanedOnRead
-from mne_otica.removal.layout import Layout
+from mne_otica.removal.layout import CHUNK, Layout
 from mne_otica.removal.linear_estimate import Array, Mask, Samples
 from mne_otica.signals.low_rate import check_ica
 from mne_otica.signals.recording import quiet, stretches
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from mne.preprocessing import ICA
 
 _ENOUGH = 3  # blinks in the channels, to estimate a blink from
-_PIECE = 2**17  # samples that are subtracted at a time, to limit memory
 
 REMOVALS = ("events", "component")
 
@@ -320,8 +319,8 @@ def subtract(
         data = inst._data[epoch] if isinstance(inst, mne.BaseEpochs) else inst._data
         own = courses[:, start : start + layout.length]
         for first, last in runs(own.any(axis=0)):
-            for begin in range(first, last, _PIECE):
-                span = slice(begin, min(begin + _PIECE, last))
+            for begin in range(first, last, CHUNK):
+                span = slice(begin, min(begin + CHUNK, last))
                 data[picks, span] -= maps @ own[:, span]
 
 
