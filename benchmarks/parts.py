@@ -35,13 +35,13 @@ def in_band(x: NDArray[np.float64], sfreq: float) -> NDArray[np.float64]:
 def errors(pair: Pair) -> dict[str, float] | None:
     """Return the error of both ways; None if no component follows the course."""
     sfreq = pair.raw.info["sfreq"]
-    filtered = filtered_copy(pair.raw, 1.0, 40.0)
-    ica = fit_ica(filtered, None, 0, True)
+    ica = fit_ica(filtered_copy(pair.raw, 1.0, 40.0), None, 0, True)
     picks = [pair.raw.ch_names.index(name) for name in ica.ch_names]
     truth = in_band(pair.part[picks], sfreq)
     course = truth[np.argmax(truth.std(axis=1))]
     unmixing, maps = unmixing_in_volts(ica), maps_in_volts(ica)
-    follows = [abs(np.corrcoef(x, course)[0, 1]) for x in unmixing @ filtered.get_data()]
+    sources = in_band(unmixing @ pair.raw.get_data(picks), sfreq)
+    follows = [abs(np.corrcoef(x, course)[0, 1]) for x in sources]
     best = int(np.argmax(follows))
     if follows[best] <= LEAST:
         return None

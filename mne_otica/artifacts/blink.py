@@ -42,9 +42,8 @@ _LOCKED = 1.5  # blink-locked average power over background; evoked responses st
 _ONCE_OR_TWICE = 2  # events that are too few to be called blinks by their likeness
 # What makes one a blink all the same. Set by hand, as no benchmark has so few blinks.
 _HIGH = 15.0  # robust standard deviations, three times what noise reaches
-_FRONTAL = 0.8  # correlation with the map of a blink
+_CLEAR = 0.8  # correlation with the map of a blink, and with an EOG that proves it
 _SWINGS_BACK = 0.6  # to the other side, as a jump does after a filter
-_PROVEN = 0.85  # correlation with an EOG that proves it
 _SOME_EVENTS = 6  # that are enough to tell whether they come at even intervals
 _CLEARLY = 5.0  # standard errors above which an average is not noise
 _UPSIDE_DOWN = 0.85  # weight of a map correlation with inverted polarity
@@ -161,9 +160,9 @@ def _once_or_twice(row: ArtifactRow, components: Components, threshold: float) -
     found, known = components.blinks[row.component], row.figures
     if row.answer == "yes" or not known or found.n_events > _ONCE_OR_TWICE:
         return row
-    if found.height < _HIGH or not known["frontality"] >= _FRONTAL or found.rebound > _SWINGS_BACK:
+    if found.height < _HIGH or not known["frontality"] >= _CLEAR or found.rebound > _SWINGS_BACK:
         return row
-    proven = known["eog_correlation"] >= _PROVEN
+    proven = known["eog_correlation"] >= _CLEAR
     times = "one event" if found.n_events == 1 else f"{found.n_events} events"
     reason = f"has the map and the height of a blink, but only {times}"
     return replace(

@@ -32,7 +32,6 @@ _TOGETHER = 0.4  # s on either side of a blink in which the eyes turn and come b
 _GAP = 0.03  # s on either side of a step that belong to it
 _LEVEL = 0.13  # s that the level before and after it is taken from
 _APART = 0.15  # s; eyes rest at least that long between saccades
-_SOME = 4  # every fourth sample
 
 
 @dataclass(frozen=True)
@@ -338,9 +337,7 @@ def _steps_of(prepared: Prepared, index: int, level: NDArray[np.float64]) -> Ste
     good, sfreq = prepared.good, prepared.sfreq
     lopsided = abs(float(prepared.moments.skewness[index]))
     change = _change(level, sfreq)
-    # A change of levels is smooth: a subsample gives its scale.
-    some, usable = change[::_SOME], good[::_SOME]
-    scale = background_scale(some, usable, sfreq / _SOME, robust_scale(some[usable]))
+    scale = background_scale(change, good, sfreq, robust_scale(change[good]))
     if not scale > 0:
         return Steps(np.array([], dtype=int))
     size = np.abs(change)

@@ -27,7 +27,6 @@ ACCEPT = 0.7
 # The other kinds are removed without a person looking at them from here: removing brain activity
 # counts nine times as much as leaving an artifact in, 0.9 / 0.1.
 REMOVE = 0.9
-_BEYOND_DOUBT = 0.95  # least probability of a "yes" without proof
 
 
 class Words(NamedTuple):
@@ -204,7 +203,7 @@ def judged(
     chance = probability(points)
     said = answer(chance, threshold)
     unproven = kind.proof and np.isnan([figures[name] for name in kind.proof]).all()
-    if said == "yes" and unproven and chance < _BEYOND_DOUBT:
+    if said == "yes" and unproven and chance < REMOVE:
         said = "unsure"
     why = explain(kind, figures, points, said == "yes")
     return ArtifactRow(k, kind.name, chance, said, why, figures, points)

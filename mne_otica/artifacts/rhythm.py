@@ -32,8 +32,7 @@ _ROUNDS = 2  # of asking them
 _SURE = 3.0  # standard errors that a template is taken off, so that chance adds nothing to it
 _NOTHING = 0.2  # of the height of the average beat
 _FEWEST = 5  # beats
-_STRETCH = 5.0  # s; in each, a heart beats
-_SHORTEST = 5.0  # s; below, no rhythm can be recognised
+_STRETCH = 5.0  # s; in each, a heart beats, and in less, no rhythm can be recognised
 _FOLLOWED = 9.0  # deviations beyond chance of a heart that is followed rightly
 _ENOUGH = 16000  # samples, enough for the distribution of a signal
 _PERIODS = 60 / np.geomspace(38, 200, 26)  # s
@@ -113,16 +112,14 @@ def _joined(x: NDArray[np.float64], peaks: NDArray[np.intp], prepared: Prepared)
         candidates = _candidates(matched, prepared.sfreq)
         if len(candidates) < _FEWEST:
             break
-        highest, z = _most_regular(matched, prepared)
-        found.append(_described(matched, highest, z, prepared))
+        peaks, z = _most_regular(matched, prepared)
+        found.append(_described(matched, peaks, z, prepared))
         path, gain = follow(candidates / prepared.sfreq, matched[candidates])
         due = candidates[path]
         if gain >= _FOLLOWED and len(due) >= _FEWEST:
-            z = _beyond_chance(_compared(due, prepared), 60 / _rate(due, prepared))
+            z = _beyond_chance(_compared(due, prepared), prepared.duration / len(due))
             found.append(_described(matched, due, z, prepared))
             peaks = due
-        else:
-            peaks = highest
     return found
 
 
@@ -146,7 +143,7 @@ def _all_matched(
 def _rhythm(x: NDArray[np.float64], prepared: Prepared) -> Rhythm:
     good = prepared.good
     scale = _scale(x, prepared)
-    if not scale > 0 or prepared.duration < _SHORTEST:
+    if not scale > 0 or prepared.duration < _STRETCH:
         return Rhythm(np.array([], dtype=int))
     x = np.where(good, x / scale, 0.0)
     # The QRS complex goes one way further than the other.
@@ -216,10 +213,6 @@ def _beyond_chance(same: NDArray[np.bool_], interval: float) -> float:
     chance = _chance(round(interval, 3))
     share = np.count_nonzero(same) / len(same)
     return float((share - chance) / np.sqrt(chance * (1 - chance) / len(same)))
-
-
-def _rate(peaks: NDArray[np.intp], prepared: Prepared) -> float:
-    return 60 * len(peaks) / prepared.duration
 
 
 def _compared(peaks: NDArray[np.intp], prepared: Prepared) -> NDArray[np.bool_]:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _MOST_ROWS = 12  # that fit a screen
 METHOD = "mne-otica"
 _BRAIN_HIGH = -0.5  # decimal logarithm: brain activity has at most this much power above 20 Hz
-_BRAIN_FOCALITY = 0.7  # and is not limited to one electrode
 # The first five are those of mne-bids-pipeline, the next three those of mne-icalabel.
 COLUMNS = (
     "component",
@@ -48,7 +47,7 @@ class ArtifactScores:
     labels : tuple of str
         The label of mne-icalabel for each component: ``"eye blink"``, ``"heart beat"``,
         ``"muscle artifact"``, ``"channel noise"``, ``"line noise"``, ``"brain"`` if no artifact
-        is likely and spectrum and topography fit brain activity, else ``"other"``.
+        is likely and the spectrum fits brain activity, else ``"other"``.
     geometry : str
         The source of electrode positions: ``"positions"``, ``"names"`` or ``"none"``.
     sources : dict
@@ -301,9 +300,8 @@ def label_of(components: Components, k: int, rows: Sequence[ArtifactRow]) -> str
     if best is not None:
         return kinds()[best.kind].label
     falls = components.spectra["high"][k] < _BRAIN_HIGH
-    broad = not components.focality(k) > _BRAIN_FOCALITY
     unlikely = all(row.answer == "no" for row in own)
-    return "brain" if unlikely and falls and broad else "other"
+    return "brain" if unlikely and falls else "other"
 
 
 def put_labels(ica: ICA, scores: ArtifactScores) -> None:

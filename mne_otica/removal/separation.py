@@ -9,8 +9,7 @@ import numpy as np
 from scipy.signal import detrend, find_peaks, get_window
 from scipy.special import expit
 
-from mne_otica.artifacts.events import REFRACTORY
-from mne_otica.removal.linear_estimate import QUIET, Array, Component, Mask, Samples
+from mne_otica.removal.linear_estimate import QUIET, WINDOW, Array, Component, Mask, Samples
 
 _ROUNDS = 4  # of estimating the models and searching for more events
 _SWEEPS = 2  # of estimating each event given its neighbours
@@ -129,7 +128,7 @@ def _add(components: list[Component], state: State) -> State:
     """Search the residual for more events."""
     filtered = sum(component.matched_filter() for component in components)
     frame, good = components[0].frame, components[0].good
-    apart = max(1, int(REFRACTORY * frame.rate))
+    apart = max(1, int(-WINDOW[0] / 2 * frame.rate))  # eyes that flutter faster count once
     peaks, _ = find_peaks(filtered, height=0, distance=apart)
     peaks = peaks[good[peaks]]
     if len(state.events):
