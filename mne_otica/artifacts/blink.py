@@ -10,15 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mne_otica.artifacts import events as ev
-from mne_otica.artifacts.kinds import (
-    ArtifactRow,
-    Kind,
-    Removal,
-    Words,
-    judged,
-    probability,
-    weigh,
-)
+from mne_otica.artifacts.kinds import ArtifactRow, Kind, Removal, Words, judged, probability, weigh
 from mne_otica.artifacts.maps import (
     event_maps,
     eye_map,
@@ -245,7 +237,7 @@ def along(components: Components, k: int, blinks: NDArray[np.intp]) -> dict[str,
     """Return the figures of a component at the blinks of another one."""
     own = np.round(components.blinks[k].peaks).astype(int)
     return ev.along(components.prepared, k, own, blinks) | {
-        "frontality": eye_share(components.maps[:, k], components.fields),
+        "frontality": eye_share(components.maps[:, k], components.fields)
     }
 
 

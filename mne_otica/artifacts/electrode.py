@@ -46,9 +46,7 @@ KIND = Kind(
     keys=("electrode", "ch_noise"),
     label="channel noise",
     removal=Removal(
-        "events",
-        advice="it is better to mark the channel as bad and interpolate it",
-        shape="pop",
+        "events", advice="it is better to mark the channel as bad and interpolate it", shape="pop"
     ),
     event_id=995,
     figures=figures,
