@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mne_otica.artifacts import events as ev
 from mne_otica.artifacts.kinds import ArtifactRow, Kind, Removal, Words, judged, probability, weigh
@@ -22,6 +21,7 @@ from mne_otica.artifacts.maps import (
 )
 from mne_otica.artifacts.rhythm import alike
 from mne_otica.signals.low_rate import LARGE, Prepared, Signals, eog_names
+from mne_otica.utils.arrays import Array, Samples
 
 if TYPE_CHECKING:
     from mne import Info
@@ -59,7 +59,7 @@ def course_figures(found: ev.Evidence, duration: float) -> dict[str, float]:
     }
 
 
-def _evenness(peaks: NDArray[np.float64]) -> float:
+def _evenness(peaks: Array) -> float:
     """Return the share of intervals that are like the one before; NaN for few events."""
     return float(alike(np.diff(peaks)).mean()) if len(peaks) >= _SOME_EVENTS else np.nan
 
@@ -91,7 +91,7 @@ def gate(components: Components, k: int) -> str:
     return "" if passed else "it has no sparse events"
 
 
-def events(components: Components, k: int) -> NDArray[np.int64]:
+def events(components: Components, k: int) -> Samples:
     """Return the samples of the recording at the peak of each blink."""
     return components.prepared.to_input(components.blinks[k].typical_peaks)
 
@@ -220,7 +220,7 @@ def _together(components: Components, one: int, other: int) -> bool:
 
 
 def _locked(
-    row: ArtifactRow, components: Components, blinks: NDArray[np.intp], threshold: float
+    row: ArtifactRow, components: Components, blinks: Samples, threshold: float
 ) -> ArtifactRow:
     """Accept a component that is active almost only at the blinks of another one.
 
@@ -233,7 +233,7 @@ def _locked(
     return replace(row, probability=max(row.probability, threshold), answer="yes", reason=reason)
 
 
-def along(components: Components, k: int, blinks: NDArray[np.intp]) -> dict[str, float]:
+def along(components: Components, k: int, blinks: Samples) -> dict[str, float]:
     """Return the figures of a component at the blinks of another one."""
     own = np.round(components.blinks[k].peaks).astype(int)
     return ev.along(components.prepared, k, own, blinks) | {
@@ -247,7 +247,7 @@ class Times(NamedTuple):
     score: float
     names: list[str]
     polarity: int
-    peaks: NDArray[np.float64]
+    peaks: Array
 
 
 def blink_sources(
@@ -288,7 +288,7 @@ def best_group(info: Info, signals: Signals, groups: list[list[int]]) -> Times:
     return best
 
 
-def with_one_map(signals: Signals, peaks: NDArray[np.float64]) -> NDArray[np.float64]:
+def with_one_map(signals: Signals, peaks: Array) -> Array:
     """Return the peaks that share the topography of most of them."""
     if len(signals.names) < 4 or len(peaks) < 3:
         return peaks
@@ -296,9 +296,7 @@ def with_one_map(signals: Signals, peaks: NDArray[np.float64]) -> NDArray[np.flo
     return peaks[same_map(event_maps(prepared, peaks), prepared.noise)]
 
 
-def with_confirmed(
-    signals: Signals, found: Times, candidates: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def with_confirmed(signals: Signals, found: Times, candidates: Array) -> Array:
     """Return the peaks of channels, and candidates of a component that these channels confirm.
 
     Small blinks may be visible in a channel only on average: if the average of the candidates
@@ -315,9 +313,7 @@ def with_confirmed(
     return np.sort(np.r_[found.peaks, new[(heights > LARGE) | on_average]])
 
 
-def _events(
-    signals: Signals, one: Prepared, expected: NDArray[np.float64]
-) -> tuple[float, ev.Evidence]:
+def _events(signals: Signals, one: Prepared, expected: Array) -> tuple[float, ev.Evidence]:
     """Return the score and the evidence of one prepared signal."""
     scales = signals.prepared.noise
     found = ev.evidence(one, 0)

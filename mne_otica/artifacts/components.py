@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mne_otica.artifacts import events as ev
 from mne_otica.artifacts import maps as _maps
@@ -16,6 +15,7 @@ from mne_otica.artifacts import rhythm as _rhythm
 from mne_otica.signals.low_rate import LARGE, Prepared, Signals
 from mne_otica.signals.spectra import high_levels, spectral_figures, usable_top
 from mne_otica.signals.unmixing import maps_in_volts
+from mne_otica.utils.arrays import Array, Mask, Samples
 
 if TYPE_CHECKING:
     from mne import Info
@@ -35,9 +35,9 @@ class Components:
 
     signals: Signals
     channels: Signals  # the EEG channels behind them
-    maps: NDArray[np.float64]  # over EEG channels, in volts; none where channels are looked at
-    expected: NDArray[np.float64]  # the map of a blink; NaN where it is not known
-    fields: NDArray[np.float64]  # the maps of eyes that turn, likewise
+    maps: Array  # over EEG channels, in volts; none where channels are looked at
+    expected: Array  # the map of a blink; NaN where it is not known
+    fields: Array  # the maps of eyes that turn, likewise
     geometry: str
     sensors: Mapping[str, Signals]  # usable EOG, ECG and EMG channels, none has to be there
     unusable: Mapping[str, str] = field(default_factory=dict)  # why others are not used, by name
@@ -112,7 +112,7 @@ class Components:
         return _rhythm.one_heart(self.prepared, excerpt)
 
     @cached_property
-    def locking(self) -> NDArray[np.float64]:
+    def locking(self) -> Array:
         """The height of the average at the heartbeats, in deviations of each."""
         return _rhythm.locking(self.prepared, self.heart.peaks)
 
@@ -122,7 +122,7 @@ class Components:
         return ev.steps(self.prepared)
 
     @cached_property
-    def spectra(self) -> dict[str, NDArray[np.float64]]:
+    def spectra(self) -> dict[str, Array]:
         """Figures of the spectrum of each."""
         top = usable_top(self.channels.spectra)
         figures = spectral_figures(self.signals.spectra, top)
@@ -140,13 +140,13 @@ class Components:
         return figures
 
     @cached_property
-    def is_hum(self) -> NDArray[np.bool_]:
+    def is_hum(self) -> Mask:
         """Whether each has more line noise than anything else, and more than the others have."""
         with np.errstate(invalid="ignore"):
             return (self.spectra["hum_share"] > 0) & (self.spectra["hum_alone"] > HUM)
 
     @cached_property
-    def reach(self) -> NDArray[np.float64]:
+    def reach(self) -> Array:
         """Volts of one unit of each component, at the channel that sees it best."""
         if not len(self.maps):
             return np.ones(len(self))
@@ -155,7 +155,7 @@ class Components:
         return np.ptp(self.maps, axis=0)
 
     @cached_property
-    def drifts(self) -> NDArray[np.float64]:
+    def drifts(self) -> Array:
         """The decimal logarithm of the deviation of each, over that above 1 Hz."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.log10(self.prepared.deviations / self.prepared.moments.deviation)
@@ -170,7 +170,7 @@ class Components:
         return float(_maps.focality(one_map)) if len(one_map) >= 4 else np.nan
 
     @cached_property
-    def large_focality(self) -> NDArray[np.float64]:
+    def large_focality(self) -> Array:
         """The share of the large deflections of each that is one channel's alone."""
         if len(self.maps) < 4:
             return np.full(len(self), np.nan)
@@ -181,7 +181,7 @@ class Components:
         return _maps.focality(_maps.large_maps(prepared.band, channels, large))
 
     @cached_property
-    def eog_correlations(self) -> NDArray[np.float64]:
+    def eog_correlations(self) -> Array:
         """The correlation of each with all EOG channels together; NaN without one."""
         if "eog" not in self.sensors:
             return np.full(len(self), np.nan)
@@ -195,7 +195,7 @@ class Components:
         return [found[k] for k in closest(self.signals, eog)]
 
     @cached_property
-    def emg_correlations(self) -> NDArray[np.float64]:
+    def emg_correlations(self) -> Array:
         """The largest correlation of the power above 20 Hz with an EMG channel's."""
         if "emg" not in self.sensors or len(self.signals.spectra.starts) < 5:
             return np.full(len(self), np.nan)
@@ -235,13 +235,13 @@ def _fault(sensor: str, one: Signals, eeg: Signals) -> str:
     return ""
 
 
-def _band_correlations(ours: Signals, theirs: Signals) -> NDArray[np.float64]:
+def _band_correlations(ours: Signals, theirs: Signals) -> Array:
     """Return the absolute correlations between 1 and 10 Hz."""
     bands = (one.prepared.outside_bad(one.prepared.band) for one in (ours, theirs))
     return np.abs(_maps.correlations(*bands))
 
 
-def shared_with(ours: Signals, theirs: Signals) -> NDArray[np.float64]:
+def shared_with(ours: Signals, theirs: Signals) -> Array:
     """Return the multiple correlation of each signal with all of the others, 1 to 10 Hz."""
     x, y = (one.prepared.outside_bad(one.prepared.band) for one in (ours, theirs))
     fit = np.linalg.lstsq(y.T, x.T, rcond=None)[0].T @ y
@@ -249,6 +249,6 @@ def shared_with(ours: Signals, theirs: Signals) -> NDArray[np.float64]:
     return np.sqrt(np.divide((fit**2).sum(axis=1), power, out=np.zeros(len(x)), where=power > 0))
 
 
-def closest(ours: Signals, theirs: Signals) -> NDArray[np.intp]:
+def closest(ours: Signals, theirs: Signals) -> Samples:
     """Return which of the others each signal follows most."""
     return _band_correlations(ours, theirs).argmax(axis=1)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mne_otica.artifacts.kinds import Kind, Removal, Words
 from mne_otica.artifacts.maps import eye_share, sharpness
+from mne_otica.utils.arrays import Samples
 
 if TYPE_CHECKING:
     from mne_otica.artifacts.components import Components
@@ -35,7 +35,7 @@ def gate(components: Components, k: int) -> str:
     return "" if known else "with fewer than four channels each component is one electrode's"
 
 
-def events(components: Components, k: int) -> NDArray[np.int64]:
+def events(components: Components, k: int) -> Samples:
     """Return the samples of the recording at the pops and jumps."""
     peaks = [components.blinks[k].peaks, components.steps[k].peaks]
     return np.unique(components.prepared.to_input(np.concatenate(peaks)))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mne_otica.artifacts.kinds import Kind, Removal, Words
 from mne_otica.artifacts.maps import eye_share
+from mne_otica.utils.arrays import Samples
 
 if TYPE_CHECKING:
     from mne_otica.artifacts.components import Components
@@ -37,7 +35,7 @@ def gate(components: Components, k: int) -> str:
     return "" if components.prepared.noise[k] > 0 else "it is flat"
 
 
-def events(components: Components, k: int) -> NDArray[np.int64]:
+def events(components: Components, k: int) -> Samples:
     """Return the samples of the recording in the middle of each step."""
     steps = components.steps[k]
     if components.eog_correlations[k] >= _FOLLOWS:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import mne
 import numpy as np
 from mne.utils import logger, verbose
-from numpy.typing import NDArray
 
 from mne_otica.artifacts.blink import (
     Times,
@@ -23,6 +22,7 @@ from mne_otica.artifacts.components import SENSORS, Components
 from mne_otica.artifacts.kinds import ACCEPT, ArtifactRow, Kind, judged, kinds
 from mne_otica.artifacts.scores import ArtifactScores, as_events, collected, label_of, put_labels
 from mne_otica.signals.low_rate import Signals, channels_to_search, check_ica, check_names
+from mne_otica.utils.arrays import Samples
 from mne_otica.utils.checks import _validate_flag, _validate_number, _validate_type, warn
 from mne_otica.utils.docs import fill_doc
 
@@ -323,7 +323,7 @@ def blink_times(
     ica: ICA | None = None,
     ch_name: str | Sequence[str] | None = None,
     reject_by_annotation: bool = True,
-) -> tuple[NDArray[np.int64], str]:
+) -> tuple[Samples, str]:
     """Return the samples of blinks, ``first_samp`` included, and where they come from.
 
     EOG channels are used if there are any, else frontal channels, known by position or by name,
@@ -344,7 +344,7 @@ def _locate(
     ch_name: str | Sequence[str] | None,
     ica: ICA | None,
     components: Components | None,
-) -> tuple[NDArray[np.int64], str]:
+) -> tuple[Samples, str]:
     """Return the samples of blinks from the first source that shows them, and its name."""
     sources = blink_sources(inst.info, signals, ch_name)
     if components is not None:
@@ -387,7 +387,7 @@ def _from_component(components: Components, picked: Sequence[int], channels: Sig
 
 def component_events(
     ica: ICA, inst: BaseRaw | BaseEpochs, components: Sequence[int], kind: str, reject: bool
-) -> NDArray[np.int64]:
+) -> Samples:
     """Return the samples, from 0, at which components show artifacts of a kind, if of any."""
     known = _Known.of(ica, inst, None, reject).components
     samples = [kinds()[kind].events(known, k) for k in components]
@@ -436,7 +436,7 @@ def find_artifact_events(
     event_id: int | None = None,
     reject_by_annotation: bool = True,
     verbose: bool | str | int | None = None,
-) -> NDArray[np.int64]:
+) -> Samples:
     """Find the times of artifacts of one kind.
 
     Parameters
@@ -494,7 +494,7 @@ def find_artifact_events(
 
 def _of_best_channel(
     inst: BaseRaw, kind: Kind, names: list[str], trusted: bool, reject: bool
-) -> NDArray[np.int64]:
+) -> Samples:
     """Return the events of the channel that shows a kind best, if one does or is ``trusted``."""
     signals = Signals.of_channels(inst, names, reject)
     components = Components.of_channels(signals, signals.names)
@@ -517,7 +517,7 @@ def find_blink_events(
     event_id: int | None = None,
     reject_by_annotation: bool = True,
     verbose: bool | str | int | None = None,
-) -> NDArray[np.int64]:
+) -> Samples:
     """Find the times of eye blinks.
 
     Parameters

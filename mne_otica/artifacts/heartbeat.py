@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mne_otica.artifacts.kinds import Kind, Removal, Words
 from mne_otica.artifacts.rhythm import HEARTS
+from mne_otica.utils.arrays import Samples
 
 if TYPE_CHECKING:
     from mne_otica.artifacts.components import Components
@@ -37,7 +35,7 @@ def gate(components: Components, k: int) -> str:
     return "" if height >= _LEAST_HEIGHT else low
 
 
-def events(components: Components, k: int) -> NDArray[np.int64]:
+def events(components: Components, k: int) -> Samples:
     """Return the samples of the recording at the peak of each beat."""
     return components.prepared.to_input(components.heart.peaks)
 

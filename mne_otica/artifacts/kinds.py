@@ -16,7 +16,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from mne_otica.utils.arrays import Samples
 
 if TYPE_CHECKING:
     from mne_otica.artifacts.components import Components
@@ -70,7 +71,7 @@ class Kind:
     words: Mapping[str, Words]
     figures: Callable[[Components, int], dict[str, float]]
     gate: Callable[[Components, int], str]
-    events: Callable[[Components, int], NDArray[np.int64]]
+    events: Callable[[Components, int], Samples]
     proof: tuple[str, ...] = ()
 
 
@@ -112,7 +113,7 @@ class ArtifactRow:
     reason: str
     figures: Mapping[str, float] = field(default_factory=dict, repr=False)
     points: Mapping[str, float] = field(default_factory=dict, repr=False)
-    events: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 3), int), repr=False)
+    events: Samples = field(default_factory=lambda: np.zeros((0, 3), int), repr=False)
     remove: bool = False
 
     @property

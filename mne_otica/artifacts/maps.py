@@ -6,10 +6,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mne_otica.signals.low_rate import Prepared
 from mne_otica.signals.positions import site_names, standard_places
+from mne_otica.utils.arrays import Array, Mask, Samples
 
 if TYPE_CHECKING:
     from mne import Info
@@ -27,14 +27,14 @@ _CENTRE, _RADIUS = np.array([0.0, 0.015, 0.04]), 0.1
 FRONTAL = 0.25
 
 
-def eye_map(info: Info, ch_names: list[str]) -> tuple[NDArray[np.float64], str]:
+def eye_map(info: Info, ch_names: list[str]) -> tuple[Array, str]:
     """Return the potential of a blink relative to Fpz, and where the geometry came from."""
     fields, source = eye_fields(info, ch_names)
     fpz = _field(np.array([[0.0, 1.0, 0.0]]))[0]
     return np.clip(fields @ _LID / (fpz @ _LID), -1.0, 1.0), source
 
 
-def eye_fields(info: Info, ch_names: list[str]) -> tuple[NDArray[np.float64], str]:
+def eye_fields(info: Info, ch_names: list[str]) -> tuple[Array, str]:
     """Predict the topographies of dipoles in the eyes to the right, to the front and up.
 
     Returns
@@ -58,12 +58,12 @@ def eye_fields(info: Info, ch_names: list[str]) -> tuple[NDArray[np.float64], st
     return fields, "names" if np.isfinite(fields).any() else "none"
 
 
-def has_front(values: NDArray[np.float64]) -> bool:
+def has_front(values: Array) -> bool:
     """Return whether any of the channels is frontal."""
     return bool(np.nanmax(values, initial=-np.inf) >= FRONTAL)
 
 
-def frontal_channels(values: NDArray[np.float64]) -> NDArray[np.intp]:
+def frontal_channels(values: Array) -> Samples:
     """Return the indices of the channels where a blink is largest, none if none is frontal."""
     best = np.nanmax(values, initial=-np.inf)
     if best < FRONTAL:
@@ -71,13 +71,13 @@ def frontal_channels(values: NDArray[np.float64]) -> NDArray[np.intp]:
     return np.flatnonzero(np.nan_to_num(values, nan=-np.inf) >= 0.7 * best)
 
 
-def _on_sphere(positions: NDArray[np.float64]) -> NDArray[np.float64]:
+def _on_sphere(positions: Array) -> Array:
     """Return the directions of positions from the centre of the head."""
     away = positions - fit_sphere(positions)[0]
     return away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), np.finfo(float).tiny)
 
 
-def _field(unit: NDArray[np.float64]) -> NDArray[np.float64]:
+def _field(unit: Array) -> Array:
     """Return the sum of both dipoles' potential on a conducting sphere, relative to the ears."""
     # On every montage the ears are at about 90 degrees from the vertex.
     unit = np.vstack([unit, [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]])[:, np.newaxis]
@@ -90,7 +90,7 @@ def _field(unit: NDArray[np.float64]) -> NDArray[np.float64]:
     return field[:-2] - field[-2:].mean(axis=0)
 
 
-def fit_sphere(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+def fit_sphere(positions: Array) -> tuple[Array, float]:
     """Fit a sphere to the electrodes, if there are enough of them all around."""
     if len(positions) >= 12:
         # |p|^2 = 2 p.c + (r^2 - |c|^2) is linear in the centre and in the last term.
@@ -110,19 +110,19 @@ def fit_sphere(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], flo
 
 
 @cache
-def _standard() -> dict[str, NDArray[np.float64]]:
+def _standard() -> dict[str, Array]:
     """Return the potentials at the positions of the 10-05 system by name."""
     names, positions = zip(*standard_places().items(), strict=True)
     return dict(zip(names, _field(_on_sphere(np.array(positions))), strict=True))
 
 
-def event_maps(prepared: Prepared, peaks: NDArray[np.float64]) -> NDArray[np.float64]:
+def event_maps(prepared: Prepared, peaks: Array) -> Array:
     """Return the map of each event: all signals at its peak."""
     at = np.round(peaks).astype(int)
     return prepared.band[:, np.clip(at, 0, prepared.band.shape[1] - 1)]
 
 
-def same_map(maps: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.bool_]:
+def same_map(maps: Array, scale: Array) -> Mask:
     """Tell which events have the map of the median event, channels weighed by quietness."""
     quiet = np.where(scale > 0, scale, np.inf)
     weighed = maps / quiet[:, np.newaxis]
@@ -134,9 +134,7 @@ def same_map(maps: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[n
     return agreement >= max(0.6, np.median(agreement) - 0.2)
 
 
-def large_maps(
-    signals: NDArray[np.float64], channels: NDArray[np.float64], large: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def large_maps(signals: Array, channels: Array, large: Mask) -> Array:
     """Return how much of each signal each channel has where the signal is large.
 
     The shape is (n_channels, n_signals). What is rare and large may have a map that
@@ -151,7 +149,7 @@ def large_maps(
     return found
 
 
-def focality(maps: NDArray[np.float64]) -> NDArray[np.float64]:
+def focality(maps: Array) -> Array:
     """Return how much of each map is one channel's alone, from 0 to 1.
 
     One minus the second largest value over the largest, once the median over channels,
@@ -162,7 +160,7 @@ def focality(maps: NDArray[np.float64]) -> NDArray[np.float64]:
     return 1 - size[-2] / top
 
 
-def sharpness(one_map: NDArray[np.float64]) -> float:
+def sharpness(one_map: Array) -> float:
     """Return how steeply a map falls off from its maximum, for so many electrodes.
 
     The decimal logarithm of how often it falls by a factor of e from the largest value to the
@@ -173,7 +171,7 @@ def sharpness(one_map: NDArray[np.float64]) -> float:
     return float(np.log10(max(falls * len(one_map) / 100, _FLAT)))
 
 
-def frontality(one_map: NDArray[np.float64], expected: NDArray[np.float64]) -> float:
+def frontality(one_map: Array, expected: Array) -> float:
     """Return the correlation of a map with a blink's, where the latter is known.
 
     With enough channels the worst tenth is left out: unmarked bad channels.
@@ -196,7 +194,7 @@ def frontality(one_map: NDArray[np.float64], expected: NDArray[np.float64]) -> f
     return float(correlations(a[np.newaxis], b[np.newaxis])[0, 0])
 
 
-def eye_share(one_map: NDArray[np.float64], fields: NDArray[np.float64]) -> float:
+def eye_share(one_map: Array, fields: Array) -> float:
     """Return how well eyes that turn in any direction explain a map: a multiple correlation.
 
     Adjusted for the three directions and the reference, which few channels always fit.
@@ -212,7 +210,7 @@ def eye_share(one_map: NDArray[np.float64], fields: NDArray[np.float64]) -> floa
     return float(np.sqrt(max(0.0, 1 - unexplained)))
 
 
-def correlations(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+def correlations(a: Array, b: Array) -> Array:
     """Return the correlation of each row of one array with each row of another."""
     a, b = (x - x.mean(axis=1, keepdims=True) for x in (a, b))
     norms = np.outer(np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1))

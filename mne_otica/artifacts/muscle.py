@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mne_otica.artifacts.kinds import Kind, Removal, Words
 from mne_otica.signals.low_rate import robust_scale
 from mne_otica.signals.spectra import high_levels
+from mne_otica.utils.arrays import Samples
 
 if TYPE_CHECKING:
     from mne_otica.artifacts.components import Components
@@ -33,7 +33,7 @@ def gate(components: Components, k: int) -> str:
     return "" if known else "there is no whole second of it to estimate its spectrum"
 
 
-def events(components: Components, k: int) -> NDArray[np.int64]:
+def events(components: Components, k: int) -> Samples:
     """Return the first sample of each second in which the muscle is unusually tense."""
     spectra = components.signals.spectra
     level = high_levels(spectra.pick([k]))[0]

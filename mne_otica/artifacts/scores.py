@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mne_otica.artifacts.kinds import REMOVE, ArtifactRow, kinds
+from mne_otica.utils.arrays import Array, Samples
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +64,7 @@ class ArtifactScores:
     labels: tuple[str, ...]
     geometry: str
     sources: Mapping[str, str]
-    times: Mapping[str, NDArray[np.int64]]
+    times: Mapping[str, Samples]
     sensors: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -73,7 +73,7 @@ class ArtifactScores:
         return len(self.labels)
 
     @property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Array:
         """The probability of each component and kind, shape (n_components, n_kinds)."""
         table = np.zeros((self.n_components, len(self.kinds)))
         for row in self.rows:
@@ -105,7 +105,7 @@ class ArtifactScores:
         rows = [row for row in self.rows if row.kind == kind]
         return rows if kind == "blink" else sorted(rows, key=lambda row: -row.probability)
 
-    def events(self, kind: str) -> NDArray[np.int64]:
+    def events(self, kind: str) -> Samples:
         """Return the events of one kind in the recording.
 
         Parameters
@@ -139,7 +139,7 @@ class ArtifactScores:
         return next(row for row in self.rows if (row.component, row.kind) == (component, kind))
 
     def _with_times(
-        self, times: Mapping[str, NDArray[np.int64]], sources: Mapping[str, str]
+        self, times: Mapping[str, Samples], sources: Mapping[str, str]
     ) -> ArtifactScores:
         """Return the scores with the times of some kinds; those of others are their components'."""
         found, told = {}, {}
@@ -244,7 +244,7 @@ def stored(scores: ArtifactScores) -> dict[str, Any]:
     }
 
 
-def restored(content: Mapping[str, Any], times: Mapping[str, NDArray[np.int64]]) -> ArtifactScores:
+def restored(content: Mapping[str, Any], times: Mapping[str, Samples]) -> ArtifactScores:
     """Return saved scores (see `stored`), with the events of each kind."""
     rows = []
     for row in content["rows"]:
@@ -282,7 +282,7 @@ def collected(
     return scores._with_times({}, {})
 
 
-def as_events(samples: NDArray[np.int64], event_id: int) -> NDArray[np.int64]:
+def as_events(samples: Samples, event_id: int) -> Samples:
     """Return samples as MNE events, without duplicates."""
     samples = np.unique(samples)
     events = np.zeros((len(samples), 3), dtype=np.int64)

@@ -14,7 +14,8 @@ from scipy.signal import fftconvolve
 from scipy.signal.windows import tukey
 from scipy.special import expit
 
-from mne_otica.removal.linear_estimate import Array, Mask, Samples, bridged, whitening
+from mne_otica.removal.linear_estimate import bridged, whitening
+from mne_otica.utils.arrays import Array, Mask, Samples
 
 _LIMITS = (0.25, 0.55)  # s before and after the peak of a beat, from the P wave to the T wave
 _TAPER = 0.08  # s at either end in which the template goes to zero

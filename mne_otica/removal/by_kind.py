@@ -11,8 +11,8 @@ from scipy.interpolate import CubicSpline
 from mne_otica.artifacts.kinds import Removal
 from mne_otica.removal.beats import beat_part
 from mne_otica.removal.estimate import Estimate, artifact_part, at_low_rate
-from mne_otica.removal.linear_estimate import Array, Mask, Samples
 from mne_otica.removal.spectral import band_part, gaze_part
+from mne_otica.utils.arrays import Array, Mask, Samples
 
 _SHARP_RATE = 250.0  # Hz; beats are sharp, and estimated at about this rate
 

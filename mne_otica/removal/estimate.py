@@ -8,13 +8,14 @@ from functools import partial
 
 import numpy as np
 from mne.filter import create_filter
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 from scipy.signal import resample_poly
 
-from mne_otica.removal.linear_estimate import WINDOW, Array, Component, Frame, Mask, Samples
+from mne_otica.removal.linear_estimate import WINDOW, Component, Frame
 from mne_otica.removal.separation import State, estimate_given, quietness, separate
 from mne_otica.signals.windows import runs
+from mne_otica.utils.arrays import Array, Mask, Samples
 
 RATE = 80.0  # Hz; the artifact is smooth, and estimated at about this rate
 _DRAWS_OUT = 0.4  # Hz; a lower high-pass filter only adds drift to an event
@@ -31,8 +32,8 @@ class Estimate:
     other events would remove, if the model of the artifact can.
     """
 
-    part: NDArray[np.float64]
-    events: NDArray[np.int64]
+    part: Array
+    events: Samples
     whole: bool = False
     model: Callable[[Samples], Array] | None = field(default=None, repr=False)
 

@@ -10,10 +10,10 @@ import mne
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mne_otica.removal.linear_estimate import Array, Mask, Samples
 from mne_otica.signals.recording import annotated_bad
 from mne_otica.signals.unmixing import unmixing_in_volts, unmixing_offset
 from mne_otica.signals.windows import event_samples
+from mne_otica.utils.arrays import Array, Mask, Samples
 
 if TYPE_CHECKING:
     from mne import BaseEpochs

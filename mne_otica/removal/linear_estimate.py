@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
 from scipy.fft import idct, irfft, rfft
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, solve_toeplitz, toeplitz
 from scipy.signal import fftconvolve, get_window
 from scipy.signal.windows import tukey
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Samples = NDArray[np.int64]
+from mne_otica.utils.arrays import Array, Mask, Samples
 
 WINDOW = (-0.5, 0.7)  # s around the peak of an event in which the recording may change
 _MARGIN = 0.2  # s at either end of a window in which b goes to zero

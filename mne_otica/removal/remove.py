@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import mne
 import numpy as np
 from mne.utils import logger, verbose
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from mne_otica.artifacts.find import blink_times, check_kinds, component_events
 from mne_otica.artifacts.kinds import kinds
@@ -17,11 +17,11 @@ from mne_otica.removal.by_kind import kind_part
 from mne_otica.removal.estimate import Estimate
 from mne_otica.removal.from_file import RawCleanedOnRead
 from mne_otica.removal.layout import CHUNK, Layout
-from mne_otica.removal.linear_estimate import Array, Mask, Samples
 from mne_otica.signals.low_rate import check_ica
 from mne_otica.signals.recording import quiet, stretches
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import runs
+from mne_otica.utils.arrays import Array, Mask, Samples
 from mne_otica.utils.checks import _check_option, _validate_flag, _validate_type
 from mne_otica.utils.docs import fill_doc
 
@@ -39,7 +39,7 @@ class Wanted(Protocol):
     """Components to remove, and the MNE events of the artifact; None searches for them."""
 
     components: list[int]
-    events: NDArray[np.int64] | None
+    events: Samples | None
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Part:
 
     kind: str | None
     components: list[int]
-    courses: NDArray[np.float64]
+    courses: Array
     estimate: Estimate | None = None
 
     @property
@@ -80,7 +80,7 @@ class Part:
 class Taken:
     """What is removed from the excluded components, a row for each, and its parts by kind."""
 
-    courses: NDArray[np.float64]
+    courses: Array
     parts: tuple[Part, ...] = ()
 
     @classmethod
@@ -218,7 +218,7 @@ def to_take(
     return parts_of(inst, ica, of_kinds, by_hand, **options)
 
 
-def put_back(raw: BaseRaw, ica: ICA, courses: NDArray[np.float64]) -> BaseRaw:
+def put_back(raw: BaseRaw, ica: ICA, courses: Array) -> BaseRaw:
     """Undo `take_out` in place, up to rounding of the samples that it changed."""
     subtract(raw, ica, ica.exclude, -courses)
     return raw
@@ -308,9 +308,7 @@ def _level(courses: Array, bad: Mask, parts: Samples) -> Array:
     return courses
 
 
-def subtract(
-    inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], courses: NDArray[np.float64]
-) -> None:
+def subtract(inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], courses: Array) -> None:
     """Subtract time courses of components in place; where all are zero, no sample is touched."""
     maps = maps_in_volts(ica)[:, list(exclude)]
     picks = [inst.ch_names.index(name) for name in ica.ch_names]
@@ -324,7 +322,7 @@ def subtract(
                 data[picks, span] -= maps @ own[:, span]
 
 
-def without(raw: BaseRaw, ica: ICA, courses: NDArray[np.float64]) -> BaseRaw:
+def without(raw: BaseRaw, ica: ICA, courses: Array) -> BaseRaw:
     """Return a copy without these time courses of the components in ``ica.exclude``.
 
     A recording that is not loaded is not loaded here, either.

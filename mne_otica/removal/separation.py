@@ -9,7 +9,8 @@ import numpy as np
 from scipy.signal import detrend, find_peaks, get_window
 from scipy.special import expit
 
-from mne_otica.removal.linear_estimate import QUIET, WINDOW, Array, Component, Mask, Samples
+from mne_otica.removal.linear_estimate import QUIET, WINDOW, Component
+from mne_otica.utils.arrays import Array, Mask, Samples
 
 _ROUNDS = 4  # of estimating the models and searching for more events
 _SWEEPS = 2  # of estimating each event given its neighbours

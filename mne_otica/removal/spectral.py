@@ -19,7 +19,8 @@ from scipy.ndimage import median_filter, uniform_filter, uniform_filter1d
 from scipy.signal import ShortTimeFFT
 from scipy.signal.windows import hann
 
-from mne_otica.removal.linear_estimate import Array, Mask, bridged
+from mne_otica.removal.linear_estimate import bridged
+from mne_otica.utils.arrays import Array, Mask
 
 # Chosen on about a third of 102 pairs of recordings, the course of an EOG put into other EEG: with
 # quantiles of 0.1 and more, the part is worse than the whole component where the eyes never rest.

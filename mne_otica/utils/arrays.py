@@ -1,0 +1,8 @@
+"""Short names of the types of arrays."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Samples = NDArray[np.int64]
