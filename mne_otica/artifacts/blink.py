@@ -28,14 +28,12 @@ if TYPE_CHECKING:
 
     from mne_otica.artifacts.components import Components
 
-_GATE = 0.5  # excess kurtosis between 1 and 10 Hz; wide: even one blink a second has 1
 TOGETHER = 0.5  # share of the large deflections that have to be at the blinks of the best
 _LOCKED = 1.5  # blink-locked average power over background; evoked responses stay below
 _ONCE_OR_TWICE = 2  # events that are too few to be called blinks by their likeness
 # What makes one a blink all the same. Set by hand, as no benchmark has so few blinks.
 _HIGH = 15.0  # robust standard deviations, three times what noise reaches
 _CLEAR = 0.8  # correlation with the map of a blink, and with an EOG that proves it
-_SWINGS_BACK = 0.6  # to the other side, as a jump does after a filter
 _SOME_EVENTS = 6  # that are enough to tell whether they come at even intervals
 _CLEARLY = 5.0  # standard errors above which an average is not noise
 _UPSIDE_DOWN = 0.85  # weight of a map correlation with inverted polarity
@@ -86,9 +84,7 @@ def figures(components: Components, k: int) -> dict[str, float]:
 
 def gate(components: Components, k: int) -> str:
     """Return why a component cannot hold blinks."""
-    found = components.blinks[k]
-    passed = found.kurtosis >= _GATE and found.n_events
-    return "" if passed else "it has no sparse events"
+    return "" if components.blinks[k].n_events else "it has no sparse events"
 
 
 def events(components: Components, k: int) -> Samples:
@@ -152,7 +148,7 @@ def _once_or_twice(row: ArtifactRow, components: Components, threshold: float) -
     found, known = components.blinks[row.component], row.figures
     if row.answer == "yes" or not known or found.n_events > _ONCE_OR_TWICE:
         return row
-    if found.height < _HIGH or not known["frontality"] >= _CLEAR or found.rebound > _SWINGS_BACK:
+    if found.height < _HIGH or not known["frontality"] >= _CLEAR:
         return row
     proven = known["eog_correlation"] >= _CLEAR
     times = "one event" if found.n_events == 1 else f"{found.n_events} events"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mne_otica.artifacts.kinds import Kind, Removal, Words
 from mne_otica.artifacts.rhythm import HEARTS
 from mne_otica.utils.arrays import Samples
 
 if TYPE_CHECKING:
     from mne_otica.artifacts.components import Components
-
-_LEAST_HEIGHT = 0.5  # SD; a third of what a component is said to hold the heart with
 
 
 def figures(components: Components, k: int) -> dict[str, float]:
@@ -30,9 +30,7 @@ def gate(components: Components, k: int) -> str:
     """Return why a component cannot hold heartbeats."""
     if components.heart.z < HEARTS or not len(components.heart.peaks):
         return "nothing recurs as regularly as a heart"
-    height = components.locking[k]
-    low = f"its average at the heartbeats is low ({height:.1f} SD)"
-    return "" if height >= _LEAST_HEIGHT else low
+    return "" if np.isfinite(components.locking[k]) else "no whole beat is in the recording"
 
 
 def events(components: Components, k: int) -> Samples:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from mne_otica.artifacts.components import Components
 
 _BURST = 3.0  # robust standard deviations of the logarithm of the power above 20 Hz
-_LEAST_SPREAD = 0.1  # of that logarithm; only a technical source is steadier
 
 
 def figures(components: Components, k: int) -> dict[str, float]:
@@ -38,8 +37,7 @@ def events(components: Components, k: int) -> Samples:
     spectra = components.signals.spectra
     level = high_levels(spectra.pick([k]))[0]
     middle = np.median(level)
-    spread = max(robust_scale(level), _LEAST_SPREAD)
-    tense = level > middle + _BURST * spread
+    tense = level > middle + _BURST * robust_scale(level)
     return spectra.starts[tense & ~np.r_[False, tense[:-1]]]
 
 

@@ -34,7 +34,6 @@ _NOTHING = 0.2  # of the height of the average beat
 _FEWEST = 5  # beats
 _STRETCH = 5.0  # s; in each, a heart beats, and in less, no rhythm can be recognised
 _FOLLOWED = 9.0  # deviations beyond chance of a heart that is followed rightly
-_ENOUGH = 16000  # samples, enough for the distribution of a signal
 _PERIODS = 60 / np.geomspace(38, 200, 26)  # s
 _SPREAD = 0.16  # deviation of the log interval whose cost equals the largest gain of a rank
 _SKIPPED = 0.5  # cost of a missing beat, in ranks
@@ -145,7 +144,7 @@ def _rhythm(x: Array, prepared: Prepared) -> Rhythm:
         return Rhythm(np.array([], dtype=int))
     x = np.where(good, x / scale, 0.0)
     # The QRS complex goes one way further than the other.
-    low, high = np.quantile(_some(x), (0.005, 0.995))
+    low, high = np.quantile(x, (0.005, 0.995))
     x = x if high >= -low else -x
     peaks, z = _most_regular(x, prepared)
     if z < PROMISING:
@@ -162,13 +161,8 @@ def _rhythm(x: Array, prepared: Prepared) -> Rhythm:
     return _described(matched, peaks, z, prepared)
 
 
-def _some(x: Array) -> Array:
-    """Return enough samples for the distribution of a signal."""
-    return x[:: max(1, x.size // _ENOUGH)]
-
-
 def _scale(x: Array, prepared: Prepared) -> float:
-    return robust_scale(_some(prepared.outside_bad(x)))
+    return robust_scale(prepared.outside_bad(x))
 
 
 def _candidates(x: Array, sfreq: float) -> Samples:
