@@ -332,33 +332,22 @@ def _paths(times: Array, ranks: Array) -> tuple[Array, Samples]:
     shape = (len(times), len(_PERIODS), len(ranks))
     gains, before = np.zeros(shape), np.full(shape[:2], -1)
     gains[0] = ranks[:, 0]
-    # What the best path gains that has lost the beat, and where it was lost.
-    lost, lost_at = gains[0].copy(), np.zeros(shape[1], int)
-    waiting = _SKIPPED * (np.diff(times)[:, np.newaxis] / _PERIODS)[:, :, np.newaxis]
     # All that does not depend on the paths so far is reckoned for all peaks at once.
     first = np.searchsorted(times, times - _REACH * _PERIODS.max())
+    first = np.minimum(first, np.maximum(np.arange(len(times)) - 1, 0))  # gaps are crossed
     last = np.cumsum(np.arange(len(times)) - first)
     own = np.repeat(np.arange(len(times)), np.diff(last, prepend=0))
     earlier = np.arange(len(own)) - last[own] + own
     costs = _costs(times[own] - times[earlier])[:, :, np.newaxis]
     for i in range(1, len(times)):
-        gain, at = lost - _RESTART, lost_at
-        if i > first[i]:
-            near = gains[first[i] : i] - costs[last[i - 1] : last[i]]
-            nearest = near.max(axis=0)
-            latest = near[:, :, 0].argmax(axis=0) + first[i]
-            at = np.where(nearest[:, 0] > gain[:, 0], latest, at)
-            gain = np.maximum(nearest, gain)
-        gains[i] = ranks[:, i] + gain
-        before[i] = at
-        lost -= waiting[i - 1]
-        lost_at = np.where(gains[i, :, 0] > lost[:, 0], i, lost_at)
-        lost = np.maximum(lost, gains[i])
+        near = gains[first[i] : i] - costs[last[i - 1] : last[i]]
+        gains[i] = ranks[:, i] + near.max(axis=0)
+        before[i] = near[:, :, 0].argmax(axis=0) + first[i]
     return gains, before
 
 
 def _costs(intervals: Array) -> Array:
-    """Return the cost of intervals at each rate, with or without a missing beat."""
+    """Return the cost of intervals at each rate: one beat, two of them, or a restart."""
     share = intervals[:, np.newaxis] / _PERIODS
     off, skipped = (0.5 * (np.log(x) / _SPREAD) ** 2 for x in (share, share / 2))
-    return np.where(share <= _REACH, np.minimum(off, skipped + _SKIPPED), np.inf)
+    return np.minimum(np.minimum(off, skipped + _SKIPPED), _RESTART)
