@@ -134,28 +134,15 @@ def _find_events(z: Array, prepared: Prepared) -> Samples:
     distance = max(1, int(REFRACTORY * prepared.sfreq))
     peaks, _ = find_peaks(z, height=LARGE, distance=distance)
     peaks = peaks[prepared.good[peaks]]
-    least = max(
-        _SHARE * _typical(z[peaks], prepared), _above_noise(z[peaks], peaks / prepared.sfreq)
-    )
+    least = max(_SHARE * _typical(z[peaks], prepared), _above_noise(z[peaks]))
     return peaks[z[peaks] >= least]
 
 
-def _above_noise(heights: Array, times: Array) -> float:
-    """Return the height above the widest gap, if one parts few events from the rest.
-
-    The rest has to be as low as noise, or else the gap wide and the events spread in time, as
-    the peaks of a single large artifact stand out, too.
-    """
-    order = np.argsort(heights)
-    heights, times = heights[order], times[order]
-    jumps = heights[1:] / heights[:-1]
-    for k in np.argsort(-jumps):
-        low = heights[k] < _NOISE and jumps[k] >= 1.5
-        if low or (jumps[k] >= 2.5 and _bursts(np.sort(times[k + 1 :])) >= 2.5):
-            return heights[k + 1]
-        if jumps[k] < 1.5:
-            break
-    return 0.0
+def _above_noise(heights: Array) -> float:
+    """Return the height above the widest gap, if it parts few events from some as low as noise."""
+    heights = np.sort(heights)
+    jumps = np.where(heights[:-1] < _NOISE, heights[1:] / heights[:-1], 0.0)
+    return heights[np.argmax(jumps) + 1] if jumps.max(initial=0.0) >= 1.5 else 0.0
 
 
 def _bursts(times: Array, gap: float = 5.0) -> float:
