@@ -122,8 +122,8 @@ def remove_artifacts(
         The kind of artifact: ``"blink"``, ``"eye movement"``, ``"heartbeat"``,
         ``"muscle"`` or ``"electrode"``. Of electrodes, whole components are removed.
     events : array-like, shape (n_events, 3) | None
-        MNE events at the artifacts, counted as in ``inst``. More blinks and beats are
-        searched for in the components; eye movements and muscle need no events. None uses the
+        MNE events at the artifacts, counted as in ``inst``. More blinks are searched for in
+        the components; eye movements and muscle need no events. None uses the
         blinks found by :func:`mne_otica.find_blink_events`; if these are too few to estimate a
         blink from, and in epochs, the large deflections of the first component. For the other
         kinds, None uses the events found in the components.
