@@ -133,14 +133,14 @@ KIND = Kind(
 )
 
 
-def judge_together(components: Components, threshold: float, most: int) -> list[ArtifactRow]:
+def judge_together(components: Components, threshold: float) -> list[ArtifactRow]:
     """Judge each component by itself, and then those together that blink together.
 
     The rows come without events, the best first.
     """
     rows = [judged(components, KIND, k, threshold) for k in range(len(components))]
     rows = [_once_or_twice(row, components, threshold) for row in rows]
-    return _keep_together(sorted(rows, key=_ranks(components)), components, threshold, most)
+    return _keep_together(sorted(rows, key=_ranks(components)), components, threshold)
 
 
 def _once_or_twice(row: ArtifactRow, components: Components, threshold: float) -> ArtifactRow:
@@ -177,7 +177,7 @@ def _ranks(components: Components) -> Callable[[ArtifactRow], tuple[int, float]]
 
 
 def _keep_together(
-    rows: list[ArtifactRow], components: Components, threshold: float, most: int
+    rows: list[ArtifactRow], components: Components, threshold: float
 ) -> list[ArtifactRow]:
     """Keep the best component, and further ones only if they are active at its blinks.
 
@@ -201,11 +201,7 @@ def _keep_together(
             others[k] = max(row, again, key=lambda r: r.probability)
             if others[k].answer != "yes":
                 others[k] = _locked(others[k], components, blinks, threshold)
-    others.sort(key=_ranks(components))
-    for k, row in enumerate(others):
-        if row.answer == "yes" and k + 2 > most:
-            others[k] = replace(row, answer="no", reason=f"max_components ({most}) is reached")
-    return [first, *others]
+    return [first, *sorted(others, key=_ranks(components))]
 
 
 def _together(components: Components, one: int, other: int) -> bool:

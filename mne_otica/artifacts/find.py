@@ -234,12 +234,12 @@ class _Known:
         components, rows = self.components, []
         for name in names:
             if name == "blink":
-                own = judge_together(components, threshold, most_blinks)
+                own = _limited(judge_together(components, threshold), most_blinks)
             else:
-                own = [
-                    judged(components, kinds()[name], k, threshold) for k in range(len(components))
-                ]
-            rows += _limited([self._with_events(row) for row in own], most)
+                kind, every = kinds()[name], range(len(components))
+                own = [judged(components, kind, k, threshold) for k in every]
+                own = _limited(sorted(own, key=lambda row: -row.probability), most)
+            rows += [self._with_events(row) for row in own]
         labels = [label_of(components, k, rows) for k in range(len(components))]
         scores = collected(rows, names, labels, components.geometry)
         scores = replace(scores, sensors=self._sensors(asked))
@@ -305,16 +305,11 @@ def _eye_channels(inst: BaseRaw | BaseEpochs) -> list[str]:
 
 
 def _limited(rows: list[ArtifactRow], most: int | None) -> list[ArtifactRow]:
-    """Set the answers beyond the maximum number of components to no."""
-    found = sorted((row for row in rows if row.answer == "yes"), key=lambda r: -r.probability)
-    beyond = [row.component for row in found[most:]] if most is not None else []
+    """Set the answers beyond the maximum number of components to no; the best rows come first."""
+    found = [row for row in rows if row.answer == "yes"]
+    beyond = [] if most is None else found[most:]
     reason = f"max_components ({most}) is reached"
-    return [
-        replace(row, answer="no", reason=reason, events=row.events[:0])
-        if row.component in beyond
-        else row
-        for row in rows
-    ]
+    return [replace(row, answer="no", reason=reason) if row in beyond else row for row in rows]
 
 
 def blink_times(
@@ -358,7 +353,7 @@ def _locate(
             found = best_group(inst.info, signals, groups)
         else:
             if picked is None:
-                rows = judge_together(components, ACCEPT, _BLINK_COMPONENTS)
+                rows = judge_together(components, ACCEPT)
                 picked = [row.component for row in rows if row.answer == "yes"]
             found = _from_component(components, picked, signals)
         if found.score >= _EVEN:
