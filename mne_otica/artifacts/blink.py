@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 TOGETHER = 0.5  # share of the large deflections that have to be at the blinks of the best
 _LOCKED = 1.5  # blink-locked average power over background; evoked responses stay below
-_ONCE_OR_TWICE = 2  # events that are too few to be called blinks by their likeness
-# What makes one a blink all the same. Set by hand, as no benchmark has so few blinks.
+# What makes one or two events blinks all the same. Set by hand: no benchmark has so few blinks.
 _HIGH = 15.0  # robust standard deviations, three times what noise reaches
 _CLEAR = 0.8  # correlation with the map of a blink, and with an EOG that proves it
 _SOME_EVENTS = 6  # that are enough to tell whether they come at even intervals
@@ -146,7 +145,7 @@ def judge_together(components: Components, threshold: float) -> list[ArtifactRow
 def _once_or_twice(row: ArtifactRow, components: Components, threshold: float) -> ArtifactRow:
     """Leave open whether one or two large frontal deflections are blinks; an EOG may prove it."""
     found, known = components.blinks[row.component], row.figures
-    if row.answer == "yes" or not known or found.n_events > _ONCE_OR_TWICE:
+    if row.answer == "yes" or not known or found.n_events > 2:
         return row
     if found.height < _HIGH or not known["frontality"] >= _CLEAR:
         return row

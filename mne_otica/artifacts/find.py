@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from mne_otica.signals.reading import LowRate
 
-_EVEN = 0.5  # a channel or component whose events are used holds the artifact more likely than not
 _BLINK_COMPONENTS = 2  # the lid, and the rotation of the eyes below it
 # The artifacts that a type of channel sees.
 _SEEN_BY = {"eog": ("blink", "eye movement"), "ecg": ("heartbeat",), "emg": ("muscle",)}
@@ -356,7 +355,7 @@ def _locate(
                 rows = judge_together(components, ACCEPT)
                 picked = [row.component for row in rows if row.answer == "yes"]
             found = _from_component(components, picked, signals)
-        if found.score >= _EVEN:
+        if found.score >= 0.5:
             break
     else:
         logger.info(f"No blinks found; looked at: {', '.join(sources)}.")
@@ -495,7 +494,7 @@ def _of_best_channel(
     components = Components.of_channels(signals, signals.names)
     chances = [judged(components, kind, k, ACCEPT).probability for k in range(len(components))]
     best = int(np.argmax(chances))
-    if chances[best] < _EVEN and not trusted:
+    if chances[best] < 0.5 and not trusted:
         logger.info(f"No channel shows a {kind.name} clearly ({chances[best]:.2f} at best).")
         return np.zeros(0, np.int64)
     logger.info(f"Events from {signals.names[best]}, probability {chances[best]:.2f}.")

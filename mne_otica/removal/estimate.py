@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 from scipy.signal import resample_poly
 
-from mne_otica.removal.linear_estimate import WINDOW, Component, Frame
+from mne_otica.removal.linear_estimate import APART, WINDOW, Component, Frame
 from mne_otica.removal.separation import State, estimate_given, quietness, separate
 from mne_otica.signals.windows import runs
 from mne_otica.utils.arrays import Array, Mask, Samples
 
 RATE = 80.0  # Hz; the artifact is smooth, and estimated at about this rate
 _DRAWS_OUT = 0.4  # Hz; a lower high-pass filter only adds drift to an event
-_SAME = 0.1  # s; given events that are closer are one
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +86,7 @@ def artifact_part(
     step = max(1, round(sfreq / RATE))
     low, scales = at_low_rate(courses, bad, step)
     good = ~bad[::step]
-    events = _merge(np.asarray(samples, dtype=np.int64), int(_SAME * sfreq)) // step
+    events = _merge(np.asarray(samples, dtype=np.int64), int(APART * sfreq)) // step
     events = events[good[events.clip(0, len(good) - 1)]] if len(events) else events
     if not len(events) or not scales.all():
         return Estimate(np.zeros_like(courses), np.zeros(0, np.int64))

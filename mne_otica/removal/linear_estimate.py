@@ -17,6 +17,7 @@ from scipy.signal.windows import tukey
 from mne_otica.utils.arrays import Array, Mask, Samples
 
 WINDOW = (-0.5, 0.7)  # s around the peak of an event in which the recording may change
+APART = -WINDOW[0] / 2  # s, the smallest distance of two events: eyes that flutter count once
 _MARGIN = 0.2  # s at either end of a window in which b goes to zero
 _CONTEXT = 0.8  # s on either side of a window, from which the rest inside is predicted
 _TILE = 4.0  # s, length of the stretches for the spectrum of the rest

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.signal import detrend, find_peaks, get_window
 from scipy.special import expit
 
-from mne_otica.removal.linear_estimate import QUIET, WINDOW, Component
+from mne_otica.removal.linear_estimate import APART, QUIET, Component
 from mne_otica.utils.arrays import Array, Mask, Samples
 
 _ROUNDS = 4  # of estimating the models and searching for more events
@@ -129,7 +129,7 @@ def _add(components: list[Component], state: State) -> State:
     """Search the residual for more events."""
     filtered = sum(component.matched_filter() for component in components)
     frame, good = components[0].frame, components[0].good
-    apart = max(1, int(-WINDOW[0] / 2 * frame.rate))  # eyes that flutter faster count once
+    apart = max(1, int(APART * frame.rate))
     peaks, _ = find_peaks(filtered, height=0, distance=apart)
     peaks = peaks[good[peaks]]
     if len(state.events):

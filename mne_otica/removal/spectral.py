@@ -29,7 +29,6 @@ from mne_otica.utils.arrays import Array, Mask
 _WINDOW = 0.5  # s, length of the windows for spectra
 _HIGHEST = 20.0  # Hz, above which eye movements have no power
 _REST = 0.05  # quantile of the power over windows: the brain's
-_BELOW = 4.0  # Hz, from where the spectrum below the band of muscle is used
 _STEEPEST = 2.0  # exponent of the brain's power law, at least half of it
 _SMOOTH = (9.0, 3)  # Hz and windows over which the momentary power of muscle is averaged
 _BROAD, _PEAK = 17.0, 2.0  # Hz around a peak, and its least ratio to their median
@@ -83,7 +82,7 @@ def _part(
 
 def _brain(power: Array, freqs: Array, l_freq: float) -> Array:
     """Return the spectrum below a frequency continued as a power law."""
-    below = (freqs >= min(_BELOW, l_freq / 2)) & (freqs <= l_freq)
+    below = (freqs >= l_freq / 4) & (freqs <= l_freq)
     x, y = np.log(freqs[below]), np.log(np.maximum(power[below], np.finfo(float).tiny))
     fall = np.clip(-np.polyfit(x, y, 1)[0], _STEEPEST / 2, _STEEPEST)
     return np.exp(np.mean(y + fall * x) - fall * np.log(np.maximum(freqs, freqs[1])))
