@@ -316,7 +316,10 @@ def _steps_of(prepared: Prepared, index: int, level: Array) -> Steps:
     good, sfreq = prepared.good, prepared.sfreq
     lopsided = abs(float(prepared.moments.skewness[index]))
     change = _change(level, sfreq)
-    scale = background_scale(change, good, sfreq, robust_scale(change[good]))
+    # A change of levels is smooth: a subsample gives its scale.
+    thin = max(1, int(_GAP * sfreq))
+    some, usable = change[::thin], good[::thin]
+    scale = background_scale(some, usable, sfreq / thin, robust_scale(some[usable]))
     if not scale > 0:
         return Steps(np.array([], dtype=int))
     size = np.abs(change)
