@@ -48,15 +48,13 @@ class Rhythm:
     """Beats, and how much they are those of a heart.
 
     ``peaks`` are samples of the prepared signals. ``z`` is the number of successive intervals
-    that are alike, in standard deviations beyond chance; ``regular`` their share; ``rate``
-    per minute; ``coverage`` the share of the recording with regular beats; ``flat`` the share
-    of the average cycle in which nothing happens: much between two beats, little in a rhythm of
-    the brain.
+    that are alike, in standard deviations beyond chance; ``rate`` per minute; ``coverage`` the
+    share of the recording with regular beats; ``flat`` the share of the average cycle in which
+    nothing happens: much between two beats, little in a rhythm of the brain.
     """
 
     peaks: Samples
     z: float = 0.0
-    regular: float = 0.0
     rate: float = 0.0
     coverage: float = 0.0
     flat: float = 0.0
@@ -232,17 +230,12 @@ def _chance(mean_interval: float) -> float:
     return float((np.abs(a - b) < _ALIKE * np.minimum(a, b)).mean())
 
 
-def _shape(x: Array, peaks: Samples, half: float, sfreq: float) -> Array:
-    windows = windows_around(x, peaks, half, sfreq)
-    if not len(windows):
-        return np.ones(1)
-    shape = np.median(windows, axis=0) * np.hanning(windows.shape[1])
-    return shape / max(np.linalg.norm(shape), np.finfo(float).tiny)
-
-
 def _matched(x: Array, peaks: Samples, half: float, prepared: Prepared) -> Array:
     """Return the signal, filtered for what it does at these peaks."""
-    shape = _shape(x, peaks, half, prepared.sfreq)
+    windows = windows_around(x, peaks, half, prepared.sfreq)
+    if not len(windows):
+        return x
+    shape = np.median(windows, axis=0) * np.hanning(windows.shape[1])
     matched = np.convolve(x, shape[::-1], "same")
     return matched / max(_scale(matched, prepared), np.finfo(float).tiny)
 
@@ -256,7 +249,6 @@ def _described(matched: Array, peaks: Samples, z: float, prepared: Prepared) -> 
     return Rhythm(
         peaks=peaks,
         z=z,
-        regular=float(_compared(peaks, prepared).mean()),
         rate=float(60 / np.median(intervals)),
         coverage=_coverage(peaks[:-1][regular], prepared),
         flat=_flat(matched, peaks, sfreq),
