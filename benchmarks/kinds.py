@@ -32,7 +32,6 @@ from mne_otica.artifacts import ArtifactScores, search
 from mne_otica.artifacts import kinds as _kinds
 from mne_otica.artifacts import maps as _maps
 from mne_otica.artifacts.kinds import ACCEPT, REMOVE, kinds
-from mne_otica.artifacts.maps import places
 from mne_otica.cleaning.decide import decide
 from mne_otica.removal.remove import take_out
 from mne_otica.signals.low_rate import filtered
@@ -43,10 +42,12 @@ from training import train
 STREAM = 1605  # of random numbers; those of the training and of the choices are others
 REMOVAL_STREAM = 1611  # of the recordings that removal is judged on, by which nothing was chosen
 # Figures of the spectrum of a tense muscle and of the brain, as simulated recordings have them.
-MUSCLE = dict(slope=0.3, high=0.5, excess=1.5, unsteadiness=0.5, alpha=0.0, low=0.3)
-MUSCLE |= dict(loud_slope=0.4, loud_excess=2.0, loud_high=0.8, burst=0.6)
-BRAIN = dict(slope=-1.5, high=-1.5, excess=0.0, unsteadiness=0.15, alpha=0.5, low=0.7)
-BRAIN |= dict(loud_slope=-1.3, loud_excess=0.3, loud_high=-1.0, burst=0.3)
+MUSCLE = dict(
+    slope=0.3, high=0.5, excess=1.5, unsteadiness=0.5, loud_slope=0.4, loud_high=0.8, burst=0.6
+)
+BRAIN = dict(
+    slope=-1.5, high=-1.5, excess=0.0, unsteadiness=0.15, loud_slope=-1.3, loud_high=-1.0, burst=0.3
+)
 BAND = (1.0, 40.0)  # Hz in which errors are measured
 EDGES = (ABSENT, 0.25, HELD, 1.0, 2.0, np.inf)  # of visibility
 
@@ -308,12 +309,7 @@ def caps_report() -> Iterator[str]:
             cells = []
             for info in infos:
                 one_map = Head(info).radial([direction], depth)[:, 0]
-                at = places(info, info["ch_names"])
-                known = figures | dict(
-                    rim=_maps.rim(one_map, at),
-                    breadth=_maps.breadth(one_map, at),
-                    focality=float(_maps.focality(one_map)),
-                )
+                known = figures | dict(focality=float(_maps.focality(one_map)))
                 cells.append(f"{_kinds.probability(_kinds.weigh('muscle', known)):.2f}")
             yield f"| {where}, {what} | {' | '.join(cells)} |"
 
@@ -326,7 +322,6 @@ def time_report() -> Iterator[str]:
     yield "|---|---|"
     for label, find, artifacts in (
         ("blinks alone", find_bads_artifacts, "blink"),
-        ("blinks, the others by an excerpt first", search, "blink"),
         ("all kinds", search, "all"),
     ):
         options = dict(artifacts=artifacts)

@@ -20,7 +20,8 @@ from benchmarks.results import show
 from mne_otica.artifacts import kinds
 from mne_otica.cleaning.clean import fit_ica
 from mne_otica.removal.by_kind import kind_part
-from mne_otica.signals.recording import annotated_bad, filtered_copy
+from mne_otica.signals.reading import filtered_copy
+from mne_otica.signals.recording import annotated_bad
 from mne_otica.signals.unmixing import maps_in_volts, unmixing_in_volts
 
 LEAST = 0.8  # correlation of the best component with the course
@@ -34,13 +35,13 @@ def in_band(x: NDArray[np.float64], sfreq: float) -> NDArray[np.float64]:
 def errors(pair: Pair) -> dict[str, float] | None:
     """Return the error of both ways; None if no component follows the course."""
     sfreq = pair.raw.info["sfreq"]
-    filtered = filtered_copy(pair.raw, 1.0, 40.0)
-    ica = fit_ica(filtered, None, 0, True)
+    ica = fit_ica(filtered_copy(pair.raw, 1.0, 40.0), None, 0, True)
     picks = [pair.raw.ch_names.index(name) for name in ica.ch_names]
     truth = in_band(pair.part[picks], sfreq)
     course = truth[np.argmax(truth.std(axis=1))]
     unmixing, maps = unmixing_in_volts(ica), maps_in_volts(ica)
-    follows = [abs(np.corrcoef(x, course)[0, 1]) for x in unmixing @ filtered.get_data()]
+    sources = in_band(unmixing @ pair.raw.get_data(picks), sfreq)
+    follows = [abs(np.corrcoef(x, course)[0, 1]) for x in sources]
     best = int(np.argmax(follows))
     if follows[best] <= LEAST:
         return None

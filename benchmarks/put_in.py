@@ -27,11 +27,12 @@ from scipy.interpolate import RBFInterpolator
 from scipy.signal import find_peaks, resample_poly, sawtooth, square
 
 from benchmarks.removal_cases import host_recording
-from benchmarks.truth import DATA, Case, case_of, read_real
+from benchmarks.truth import ABSENT, DATA, HELD, Case, case_of, locked, read_real
 from mne_otica import find_bads_artifacts
 from mne_otica.artifacts.kinds import REMOVE
-from mne_otica.artifacts.maps import places
+from mne_otica.artifacts.maps import fit_sphere
 from mne_otica.signals.low_rate import filtered
+from mne_otica.signals.unmixing import unmixing_in_volts
 
 KINDS = ("eye movement", "heartbeat", "muscle", "electrode")
 HOSTS = {
@@ -129,7 +130,16 @@ def put_in_case(pair: Pair, ica: ICA | None = None) -> Case:
     """Return a pair with its ICA, and which components hold what was put in."""
     name = f"put in {pair.name}"
     known = pair.host not in OWN.get(pair.kind, ())
-    return case_of(name, pair.raw, pair.kind, pair.part, pair.events, known, ica)
+    case = case_of(name, pair.raw, pair.kind, pair.part, pair.events, known, ica)
+    if pair.host.startswith("eegmat"):
+        # A component that is mostly what was put in may be locked to the host's own heart as well.
+        sfreq, first = pair.raw.info["sfreq"], pair.raw.first_samp - _host(pair.host).first_samp
+        beats = np.round(_onsets(pair.host, "heartbeat") * sfreq).astype(int) - first
+        beats = beats[(beats >= 0) & (beats < pair.raw.n_times)]
+        sources = unmixing_in_volts(case.ica) @ pair.raw.get_data(case.ica.ch_names)
+        seen = HELD * locked(sources, beats, sfreq)
+        case.holds["heartbeat"] = np.where(seen >= ABSENT, np.nan, case.holds["heartbeat"])
+    return case
 
 
 @cache
@@ -254,6 +264,14 @@ def _fields(name: str) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     return [_of_muscle()]
 
 
+def places(info: mne.Info) -> NDArray[np.float64]:
+    """Return the positions of channels on a sphere of radius one: right, front, up."""
+    at = np.array([ch["loc"][:3] for ch in info["chs"]])
+    at[~at.any(axis=1)] = np.nan
+    away = at - fit_sphere(at[np.isfinite(at).all(axis=1)])[0]
+    return away / np.linalg.norm(away, axis=1, keepdims=True)
+
+
 def _at_steps(name: str, plus: str, minus: str | None) -> tuple[NDArray, NDArray]:
     """Return how far each channel goes with the largest steps of the eyes."""
     raw = read_real(name)
@@ -264,7 +282,7 @@ def _at_steps(name: str, plus: str, minus: str | None) -> tuple[NDArray, NDArray
     n = int(0.15 * sfreq)
     change = x[:, n:] - x[:, :-n]
     large = np.abs(change[-1]) > np.quantile(np.abs(change[-1]), 0.95)
-    return places(raw.info, raw.ch_names), change[:-1, large] @ change[-1, large]
+    return places(raw.info), change[:-1, large] @ change[-1, large]
 
 
 def _at_beats(name: str) -> tuple[NDArray, NDArray]:
@@ -272,14 +290,14 @@ def _at_beats(name: str) -> tuple[NDArray, NDArray]:
     sfreq = raw.info["sfreq"]
     x = filtered(raw.get_data(), sfreq, 2.0, 35.0)
     at = np.round(_onsets(name, "heartbeat") * sfreq).astype(int)
-    return places(raw.info, raw.ch_names), x[:, at[at < x.shape[1]]].mean(axis=1)
+    return places(raw.info), x[:, at[at < x.shape[1]]].mean(axis=1)
 
 
 def _of_muscle() -> tuple[NDArray, NDArray]:
     """Return the main map above 20 Hz while the jaw is clenched."""
     raw = read_real("biocalib").pick("eeg").crop(65.6, 74.0)
     x = filtered(raw.get_data(), raw.info["sfreq"], 20.0, 55.0)
-    return places(raw.info, raw.ch_names), np.linalg.svd(x, full_matrices=False)[0][:, 0]
+    return places(raw.info), np.linalg.svd(x, full_matrices=False)[0][:, 0]
 
 
 def _field_at(name: str, raw: mne.io.BaseRaw, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -287,7 +305,7 @@ def _field_at(name: str, raw: mne.io.BaseRaw, rng: np.random.Generator) -> NDArr
     n = len(raw.ch_names)
     if name == "electrode":
         return np.eye(n)[rng.integers(n)]
-    at = places(raw.info, raw.ch_names)
+    at = places(raw.info)
     known = np.isfinite(at).all(axis=1)
     if name == "muscle" and rng.random() < 0.7:  # most muscles are smaller than a jaw
         centre = at[known][rng.choice(np.flatnonzero(at[known][:, 2] < 0.3))]

@@ -42,7 +42,6 @@ PRIORS: dict[str, dict[str, Prior]] = {
         "rebound": Prior(((0.25, 0), (0.45, -1.5), (0.7, -3.5), (1.2, -5))),
         # The lid takes about 0.1 s to close; a pop takes none.
         "onset": Prior(((0.1, -5), (0.17, -3.5), (0.25, 0), (0.75, 0), (0.9, -2))),
-        "rate": Prior(((45, 0), (70, -1.5), (100, -4))),
         "events": Prior(((1, -2.5), (2, -1.5), (3, -0.5), (4, 0))),
         # Bursts of events beyond the first, over how many this length of recording should show.
         "recurrence": Prior(((0, -4), (0.5, -1), (1, 0), (2, 0.5))),
@@ -55,8 +54,6 @@ PRIORS: dict[str, dict[str, Prior]] = {
         "frontality": Prior(((0, -4), (0.4, -2.5), (0.6, -0.5), (0.8, 1), (0.95, 2)), missing=-1.2),
         # Eyes that turn while the lid closes may leave little of the lid's map.
         "eye_share": Prior(((0.4, -0.5), (0.7, 0), (0.9, 0.5), (0.97, 1))),
-        # Share of the map that is one electrode's alone; a blink reaches its neighbours.
-        "focality": Prior(((0.7, 0), (0.85, -1.5), (0.95, -4))),
         # Absolute correlation. A horizontal EOG knows nothing of blinks, so never against; an
         # EOG sees frontal brain waves too, so never enough by itself.
         "eog_correlation": Prior(((0.4, 0), (0.6, 0.5), (0.85, 1.5))),
@@ -75,12 +72,10 @@ PRIORS: dict[str, dict[str, Prior]] = {
         # Smooth pursuit and slow roving eye movements are slower, and have no steps.
         "drift": Prior(((0, -0.5), (0.2, 0), (0.6, 1), (1, 1.5))),
         "high": Prior(((-2, 0.5), (-1, 0), (0, -2))),
-        "focality": Prior(((0.5, 0), (0.75, -1), (0.95, -4))),
         "eog_correlation": Prior(((0.1, -4), (0.3, -1), (0.5, 0.5), (0.8, 3))),
     },
     "heartbeat": {
         "regularity": Prior(((3, -4), (6, -2), (10, 1), (15, 3), (30, 4))),
-        "regular": Prior(((0.25, -2), (0.5, -0.5), (0.75, 1), (0.95, 2))),
         "coverage": Prior(((0.6, -2), (0.85, 0), (1, 0.5))),
         # A QRS complex leaves a line between beats; a rhythm does not, nor does a square wave.
         "flat": Prior(((0.2, -4), (0.5, -2), (0.7, 0), (0.9, 1))),
@@ -98,8 +93,6 @@ PRIORS: dict[str, dict[str, Prior]] = {
         "loud_high": Prior(((-1, -2), (-0.5, -0.7), (0, 0.5), (0.7, 2))),
         # The only evidence for a muscle that is tense for a few seconds only
         "burst": Prior(((0.3, -0.3), (0.8, 0), (1.5, 1), (2.5, 2.5))),
-        "rim": Prior(((50, -1.5), (75, -0.3), (90, 0.5), (110, 1))),
-        "breadth": Prior(((0.05, 0.7), (0.3, 0.2), (0.6, -0.5), (0.9, -1.2))),
         "focality": Prior(((0.6, 0), (0.8, -0.5), (0.97, -3))),
         # An EMG channel may be that of another muscle, so this is never evidence against.
         "emg_correlation": Prior(((0.3, 0), (0.6, 1), (0.9, 2.5))),
@@ -110,15 +103,10 @@ PRIORS: dict[str, dict[str, Prior]] = {
         "sharpness": Prior(((-1.2, -3), (-0.8, -1.5), (-0.4, 0), (0, 2), (0.5, 3))),
         # A pop is limited to one electrode even if its component is not.
         "large_focality": Prior(((0.3, -2), (0.6, -0.5), (0.85, 1), (0.95, 2))),
-        "size": Prior(((-1, -3), (-0.3, -1), (0, 0), (0.5, 1), (1, 2))),
         "kurtosis": Prior(((0.3, 0), (1, 0.5), (2, 2))),
-        # Relative to everything else: every component has a little line noise.
-        "hum_share": Prior(((-0.5, 0), (0.5, 1), (1.2, 3), (2, 6))),
         "low": Prior(((0.5, 0), (1.2, 0.7), (2, 1.5))),
         "drift": Prior(((0.1, 0), (0.5, 0.5), (1.2, 1.5))),
         "unsteadiness": Prior(((0.1, 0), (0.5, 0.3), (1.5, 1))),
-        "alpha": Prior(((0.3, 0), (0.6, -1), (1.2, -2.5))),
-        "onset": Prior(((0.1, 1.5), (0.2, 0.5), (0.3, 0), (0.6, 0))),
         # If few electrodes are near the eyes, a blink may be limited to nearly one electrode.
         "eye_share": Prior(((0.7, 0), (0.85, -1), (0.95, -3))),
     },

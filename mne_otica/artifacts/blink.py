@@ -7,23 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mne_otica.artifacts import events as ev
-from mne_otica.artifacts.kinds import (
-    ArtifactRow,
-    Kind,
-    Removal,
-    Words,
-    judged,
-    probability,
-    weigh,
-)
+from mne_otica.artifacts.kinds import ArtifactRow, Kind, Removal, Words, judged, probability, weigh
 from mne_otica.artifacts.maps import (
     event_maps,
     eye_map,
     eye_share,
-    focality,
     frontal_channels,
     frontality,
     has_front,
@@ -31,21 +21,18 @@ from mne_otica.artifacts.maps import (
 )
 from mne_otica.artifacts.rhythm import alike
 from mne_otica.signals.low_rate import LARGE, Prepared, Signals, eog_names
+from mne_otica.utils.arrays import Array, Samples
 
 if TYPE_CHECKING:
     from mne import Info
 
     from mne_otica.artifacts.components import Components
 
-_GATE = 0.5  # excess kurtosis between 1 and 10 Hz; wide: even one blink a second has 1
 TOGETHER = 0.5  # share of the large deflections that have to be at the blinks of the best
 _LOCKED = 1.5  # blink-locked average power over background; evoked responses stay below
-_ONCE_OR_TWICE = 2  # events that are too few to be called blinks by their likeness
-# What makes one a blink all the same. Set by hand, as no benchmark has so few blinks.
+# What makes one or two events blinks all the same. Set by hand: no benchmark has so few blinks.
 _HIGH = 15.0  # robust standard deviations, three times what noise reaches
-_FRONTAL = 0.8  # correlation with the map of a blink
-_SWINGS_BACK = 0.6  # to the other side, as a jump does after a filter
-_PROVEN = 0.85  # correlation with an EOG that proves it
+_CLEAR = 0.8  # correlation with the map of a blink, and with an EOG that proves it
 _SOME_EVENTS = 6  # that are enough to tell whether they come at even intervals
 _CLEARLY = 5.0  # standard errors above which an average is not noise
 _UPSIDE_DOWN = 0.85  # weight of a map correlation with inverted polarity
@@ -62,7 +49,6 @@ def course_figures(found: ev.Evidence, duration: float) -> dict[str, float]:
         "rebound": found.rebound,
         "onset": found.onset,
         "shift": found.shift,
-        "rate": found.rate,
         "events": float(found.n_events),
         # One or two events are penalised as few already, so recurrence does not count again.
         "recurrence": np.nan if few else (found.bursts - 1) / max(expected, 1e-9),
@@ -70,7 +56,7 @@ def course_figures(found: ev.Evidence, duration: float) -> dict[str, float]:
     }
 
 
-def _evenness(peaks: NDArray[np.float64]) -> float:
+def _evenness(peaks: Array) -> float:
     """Return the share of intervals that are like the one before; NaN for few events."""
     return float(alike(np.diff(peaks)).mean()) if len(peaks) >= _SOME_EVENTS else np.nan
 
@@ -91,19 +77,16 @@ def figures(components: Components, k: int) -> dict[str, float]:
         "amplitude": components.volts(k, found.height * found.scale),
         "frontality": upright(frontality(one_map * found.polarity, components.expected)),
         "eye_share": eye_share(one_map, components.fields),
-        "focality": components.focality(k),
         "eog_correlation": float(components.eog_correlations[k]),
     }
 
 
 def gate(components: Components, k: int) -> str:
     """Return why a component cannot hold blinks."""
-    found = components.blinks[k]
-    passed = found.kurtosis >= _GATE and found.n_events
-    return "" if passed else "it has no sparse events"
+    return "" if components.blinks[k].n_events else "it has no sparse events"
 
 
-def events(components: Components, k: int) -> NDArray[np.int64]:
+def events(components: Components, k: int) -> Samples:
     """Return the samples of the recording at the peak of each blink."""
     return components.prepared.to_input(components.blinks[k].typical_peaks)
 
@@ -131,7 +114,6 @@ KIND = Kind(
         "onset": Words(
             "its events start or stop too suddenly for a lid (onset {:.0%} of the width)"
         ),
-        "rate": Words("{:.0f} events a minute are too many for blinks"),
         "events": Words("it has too few events ({:.0f})"),
         "recurrence": Words("its events come in one burst and do not recur", "events that recur"),
         "evenness": Words("{:.0%} of its events come at even intervals, as in a movement"),
@@ -140,9 +122,6 @@ KIND = Kind(
             "its map is not that of the eyes (r = {:.2f})", "the map of the eyes (r = {:.2f})"
         ),
         "eye_share": Words("", "a map that eyes explain (r = {:.2f})"),
-        "focality": Words(
-            "{:.0%} of its map is one electrode's alone, as with pops and poor contact"
-        ),
         "eog_correlation": Words(
             "it follows the EOG only weakly (r = {:.2f})", "agreement with the EOG (r = {:.2f})"
         ),
@@ -153,24 +132,24 @@ KIND = Kind(
 )
 
 
-def judge_together(components: Components, threshold: float, most: int) -> list[ArtifactRow]:
+def judge_together(components: Components, threshold: float) -> list[ArtifactRow]:
     """Judge each component by itself, and then those together that blink together.
 
     The rows come without events, the best first.
     """
     rows = [judged(components, KIND, k, threshold) for k in range(len(components))]
     rows = [_once_or_twice(row, components, threshold) for row in rows]
-    return _keep_together(sorted(rows, key=_ranks(components)), components, threshold, most)
+    return _keep_together(sorted(rows, key=_ranks(components)), components, threshold)
 
 
 def _once_or_twice(row: ArtifactRow, components: Components, threshold: float) -> ArtifactRow:
     """Leave open whether one or two large frontal deflections are blinks; an EOG may prove it."""
     found, known = components.blinks[row.component], row.figures
-    if row.answer == "yes" or not known or found.n_events > _ONCE_OR_TWICE:
+    if row.answer == "yes" or not known or found.n_events > 2:
         return row
-    if found.height < _HIGH or not known["frontality"] >= _FRONTAL or found.rebound > _SWINGS_BACK:
+    if found.height < _HIGH or not known["frontality"] >= _CLEAR:
         return row
-    proven = known["eog_correlation"] >= _PROVEN
+    proven = known["eog_correlation"] >= _CLEAR
     times = "one event" if found.n_events == 1 else f"{found.n_events} events"
     reason = f"has the map and the height of a blink, but only {times}"
     return replace(
@@ -197,7 +176,7 @@ def _ranks(components: Components) -> Callable[[ArtifactRow], tuple[int, float]]
 
 
 def _keep_together(
-    rows: list[ArtifactRow], components: Components, threshold: float, most: int
+    rows: list[ArtifactRow], components: Components, threshold: float
 ) -> list[ArtifactRow]:
     """Keep the best component, and further ones only if they are active at its blinks.
 
@@ -221,11 +200,7 @@ def _keep_together(
             others[k] = max(row, again, key=lambda r: r.probability)
             if others[k].answer != "yes":
                 others[k] = _locked(others[k], components, blinks, threshold)
-    others.sort(key=_ranks(components))
-    for k, row in enumerate(others):
-        if row.answer == "yes" and k + 2 > most:
-            others[k] = replace(row, answer="no", reason=f"max_components ({most}) is reached")
-    return [first, *others]
+    return [first, *sorted(others, key=_ranks(components))]
 
 
 def _together(components: Components, one: int, other: int) -> bool:
@@ -236,7 +211,7 @@ def _together(components: Components, one: int, other: int) -> bool:
 
 
 def _locked(
-    row: ArtifactRow, components: Components, blinks: NDArray[np.intp], threshold: float
+    row: ArtifactRow, components: Components, blinks: Samples, threshold: float
 ) -> ArtifactRow:
     """Accept a component that is active almost only at the blinks of another one.
 
@@ -249,12 +224,11 @@ def _locked(
     return replace(row, probability=max(row.probability, threshold), answer="yes", reason=reason)
 
 
-def along(components: Components, k: int, blinks: NDArray[np.intp]) -> dict[str, float]:
+def along(components: Components, k: int, blinks: Samples) -> dict[str, float]:
     """Return the figures of a component at the blinks of another one."""
     own = np.round(components.blinks[k].peaks).astype(int)
     return ev.along(components.prepared, k, own, blinks) | {
-        "frontality": eye_share(components.maps[:, k], components.fields),
-        "focality": components.focality(k),
+        "frontality": eye_share(components.maps[:, k], components.fields)
     }
 
 
@@ -264,7 +238,7 @@ class Times(NamedTuple):
     score: float
     names: list[str]
     polarity: int
-    peaks: NDArray[np.float64]
+    peaks: Array
 
 
 def blink_sources(
@@ -305,7 +279,7 @@ def best_group(info: Info, signals: Signals, groups: list[list[int]]) -> Times:
     return best
 
 
-def with_one_map(signals: Signals, peaks: NDArray[np.float64]) -> NDArray[np.float64]:
+def with_one_map(signals: Signals, peaks: Array) -> Array:
     """Return the peaks that share the topography of most of them."""
     if len(signals.names) < 4 or len(peaks) < 3:
         return peaks
@@ -313,9 +287,7 @@ def with_one_map(signals: Signals, peaks: NDArray[np.float64]) -> NDArray[np.flo
     return peaks[same_map(event_maps(prepared, peaks), prepared.noise)]
 
 
-def with_confirmed(
-    signals: Signals, found: Times, candidates: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def with_confirmed(signals: Signals, found: Times, candidates: Array) -> Array:
     """Return the peaks of channels, and candidates of a component that these channels confirm.
 
     Small blinks may be visible in a channel only on average: if the average of the candidates
@@ -332,9 +304,7 @@ def with_confirmed(
     return np.sort(np.r_[found.peaks, new[(heights > LARGE) | on_average]])
 
 
-def _events(
-    signals: Signals, one: Prepared, expected: NDArray[np.float64]
-) -> tuple[float, ev.Evidence]:
+def _events(signals: Signals, one: Prepared, expected: Array) -> tuple[float, ev.Evidence]:
     """Return the score and the evidence of one prepared signal."""
     scales = signals.prepared.noise
     found = ev.evidence(one, 0)
@@ -353,6 +323,4 @@ def _events(
         figures["amplitude"] = found.height * found.scale
     if len(one_map) >= 4:
         figures["frontality"] = upright(frontality(one_map, expected))
-        # A noisy channel is large at all times, so deflections are measured relative to the noise.
-        figures["focality"] = focality(one_map[scales > 0] / scales[scales > 0])
     return probability(weigh(KIND.name, figures)), found

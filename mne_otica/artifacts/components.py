@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mne_otica.artifacts import events as ev
 from mne_otica.artifacts import maps as _maps
@@ -16,6 +15,7 @@ from mne_otica.artifacts import rhythm as _rhythm
 from mne_otica.signals.low_rate import LARGE, Prepared, Signals
 from mne_otica.signals.spectra import high_levels, spectral_figures, usable_top
 from mne_otica.signals.unmixing import maps_in_volts
+from mne_otica.utils.arrays import Array, Mask, Samples
 
 if TYPE_CHECKING:
     from mne import Info
@@ -35,10 +35,9 @@ class Components:
 
     signals: Signals
     channels: Signals  # the EEG channels behind them
-    maps: NDArray[np.float64]  # over EEG channels, in volts; none where channels are looked at
-    expected: NDArray[np.float64]  # the map of a blink; NaN where it is not known
-    fields: NDArray[np.float64]  # the maps of eyes that turn, likewise
-    places: NDArray[np.float64]  # of the EEG channels on a sphere, likewise
+    maps: Array  # over EEG channels, in volts; none where channels are looked at
+    expected: Array  # the map of a blink; NaN where it is not known
+    fields: Array  # the maps of eyes that turn, likewise
     geometry: str
     sensors: Mapping[str, Signals]  # usable EOG, ECG and EMG channels, none has to be there
     unusable: Mapping[str, str] = field(default_factory=dict)  # why others are not used, by name
@@ -56,14 +55,14 @@ class Components:
             expected = np.full(len(names), np.nan)
         eeg = channels.pick(names)
         used, why_not = usable_sensors(channels, eeg, sensors)
-        fields = np.where(np.isnan(expected)[:, np.newaxis], np.nan, _maps.eye_fields(info, names))
+        fields, _ = _maps.eye_fields(info, names)
+        fields = np.where(np.isnan(expected)[:, np.newaxis], np.nan, fields)
         return cls(
             channels.components(ica),
             eeg,
             maps_in_volts(ica)[is_eeg],
             expected,
             fields,
-            _maps.places(info, names),
             geometry,
             used,
             why_not,
@@ -75,41 +74,7 @@ class Components:
         some = channels.pick(names)
         nowhere = np.zeros((0, 3))
         maps = np.zeros((0, len(some.names)))
-        return cls(some, some, maps, np.zeros(0), nowhere, nowhere, "none", {})
-
-    def pick(self, rows: list[int]) -> Components:
-        """Return some of the components, with what is known of them relative to the others."""
-        names = [self.signals.names[k] for k in rows]
-        some = replace(self, signals=self.signals.pick(names), maps=self.maps[:, rows])
-        some.__dict__["blinks"] = [self.blinks[k] for k in rows]
-        for name in ("heart", "eog_steps"):
-            if name in self.__dict__:
-                one = getattr(self, name)
-                some.__dict__[name] = [one[k] for k in rows] if isinstance(one, list) else one
-        some.__dict__["spectra"] = {name: x[rows] for name, x in self.spectra.items()}
-        return some
-
-    @property
-    def excerpt(self) -> Components:
-        """The same components in a stretch of the recording, but with spectra of all of it."""
-        # A component that held itself would keep the recording in memory.
-        return self._excerpt or self
-
-    @cached_property
-    def _excerpt(self) -> Components | None:
-        span = self.prepared.best_span(_EXCERPT)
-        if span is None:
-            return None
-        cut = {
-            name: replace(one, prepared=one.prepared.crop(*span))
-            for name, one in self.sensors.items()
-        }
-        return replace(
-            self,
-            signals=replace(self.signals, prepared=self.prepared.crop(*span)),
-            channels=replace(self.channels, prepared=self.channels.prepared.crop(*span)),
-            sensors=cut,
-        )
+        return cls(some, some, maps, np.zeros(0), nowhere, "none", {})
 
     def __len__(self) -> int:
         return len(self.signals.names)
@@ -142,10 +107,12 @@ class Components:
             found = _rhythm.rhythms(self.sensors["ecg"].prepared)
             best = max(found, key=lambda rhythm: rhythm.z)
             return replace(best, z=max(best.z, _rhythm.PROVEN))
-        return _rhythm.one_heart(self.prepared, self.excerpt.prepared)
+        span = self.prepared.best_span(_EXCERPT)
+        excerpt = self.prepared if span is None else self.prepared.crop(*span)
+        return _rhythm.one_heart(self.prepared, excerpt)
 
     @cached_property
-    def locking(self) -> NDArray[np.float64]:
+    def locking(self) -> Array:
         """The height of the average at the heartbeats, in deviations of each."""
         return _rhythm.locking(self.prepared, self.heart.peaks)
 
@@ -155,28 +122,31 @@ class Components:
         return ev.steps(self.prepared)
 
     @cached_property
-    def spectra(self) -> dict[str, NDArray[np.float64]]:
+    def spectra(self) -> dict[str, Array]:
         """Figures of the spectrum of each."""
         top = usable_top(self.channels.spectra)
         figures = spectral_figures(self.signals.spectra, top)
-        floor = _quantile(spectral_figures(self.channels.spectra, top)["density"], 0.25)
+        quiet = spectral_figures(self.channels.spectra, top)["density"]
         with np.errstate(divide="ignore", invalid="ignore"):
-            volts = figures["density"] * self.reach**2
             # How far the component rises above what the quieter channels hold there.
-            figures["excess"] = np.log10(volts / floor)
+            floor = (
+                np.quantile(quiet[np.isfinite(quiet)], 0.25) if np.isfinite(quiet).any() else np.nan
+            )
+            figures["excess"] = np.log10(figures["density"] * self.reach**2 / floor)
             # How far it rises, when it is loud, above what it is at other times.
             figures["burst"] = np.log10(figures["loud_density"] / figures["density"])
-            figures["hum_alone"] = figures["hum"] - _quantile(figures["hum"], 0.5)
+        known = figures["hum"][np.isfinite(figures["hum"])]
+        figures["hum_alone"] = figures["hum"] - (np.median(known) if len(known) else np.nan)
         return figures
 
     @cached_property
-    def is_hum(self) -> NDArray[np.bool_]:
+    def is_hum(self) -> Mask:
         """Whether each has more line noise than anything else, and more than the others have."""
         with np.errstate(invalid="ignore"):
             return (self.spectra["hum_share"] > 0) & (self.spectra["hum_alone"] > HUM)
 
     @cached_property
-    def reach(self) -> NDArray[np.float64]:
+    def reach(self) -> Array:
         """Volts of one unit of each component, at the channel that sees it best."""
         if not len(self.maps):
             return np.ones(len(self))
@@ -185,13 +155,7 @@ class Components:
         return np.ptp(self.maps, axis=0)
 
     @cached_property
-    def sizes(self) -> NDArray[np.float64]:
-        """The deviation of each in volts over that of the median channel."""
-        typical = np.median(self.channels.prepared.deviations)
-        return self.prepared.deviations * self.reach / max(typical, np.finfo(float).tiny)
-
-    @cached_property
-    def drifts(self) -> NDArray[np.float64]:
+    def drifts(self) -> Array:
         """The decimal logarithm of the deviation of each, over that above 1 Hz."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.log10(self.prepared.deviations / self.prepared.moments.deviation)
@@ -206,7 +170,7 @@ class Components:
         return float(_maps.focality(one_map)) if len(one_map) >= 4 else np.nan
 
     @cached_property
-    def large_focality(self) -> NDArray[np.float64]:
+    def large_focality(self) -> Array:
         """The share of the large deflections of each that is one channel's alone."""
         if len(self.maps) < 4:
             return np.full(len(self), np.nan)
@@ -217,7 +181,7 @@ class Components:
         return _maps.focality(_maps.large_maps(prepared.band, channels, large))
 
     @cached_property
-    def eog_correlations(self) -> NDArray[np.float64]:
+    def eog_correlations(self) -> Array:
         """The correlation of each with all EOG channels together; NaN without one."""
         if "eog" not in self.sensors:
             return np.full(len(self), np.nan)
@@ -231,18 +195,12 @@ class Components:
         return [found[k] for k in closest(self.signals, eog)]
 
     @cached_property
-    def emg_correlations(self) -> NDArray[np.float64]:
+    def emg_correlations(self) -> Array:
         """The largest correlation of the power above 20 Hz with an EMG channel's."""
         if "emg" not in self.sensors or len(self.signals.spectra.starts) < 5:
             return np.full(len(self), np.nan)
         ours, theirs = (high_levels(one.spectra) for one in (self.signals, self.sensors["emg"]))
         return _maps.correlations(ours, theirs).max(axis=1)
-
-
-def _quantile(values: NDArray[np.float64], share: float) -> float:
-    """Return a quantile of the values that are known; NaN where none is."""
-    known = values[np.isfinite(values)]
-    return float(np.quantile(known, share)) if len(known) else np.nan
 
 
 def usable_sensors(
@@ -277,13 +235,13 @@ def _fault(sensor: str, one: Signals, eeg: Signals) -> str:
     return ""
 
 
-def _band_correlations(ours: Signals, theirs: Signals) -> NDArray[np.float64]:
+def _band_correlations(ours: Signals, theirs: Signals) -> Array:
     """Return the absolute correlations between 1 and 10 Hz."""
     bands = (one.prepared.outside_bad(one.prepared.band) for one in (ours, theirs))
     return np.abs(_maps.correlations(*bands))
 
 
-def shared_with(ours: Signals, theirs: Signals) -> NDArray[np.float64]:
+def shared_with(ours: Signals, theirs: Signals) -> Array:
     """Return the multiple correlation of each signal with all of the others, 1 to 10 Hz."""
     x, y = (one.prepared.outside_bad(one.prepared.band) for one in (ours, theirs))
     fit = np.linalg.lstsq(y.T, x.T, rcond=None)[0].T @ y
@@ -291,6 +249,6 @@ def shared_with(ours: Signals, theirs: Signals) -> NDArray[np.float64]:
     return np.sqrt(np.divide((fit**2).sum(axis=1), power, out=np.zeros(len(x)), where=power > 0))
 
 
-def closest(ours: Signals, theirs: Signals) -> NDArray[np.intp]:
+def closest(ours: Signals, theirs: Signals) -> Samples:
     """Return which of the others each signal follows most."""
     return _band_correlations(ours, theirs).argmax(axis=1)

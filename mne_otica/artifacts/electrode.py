@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mne_otica.artifacts.kinds import Kind, Removal, Words
 from mne_otica.artifacts.maps import eye_share, sharpness
+from mne_otica.utils.arrays import Samples
 
 if TYPE_CHECKING:
     from mne_otica.artifacts.components import Components
@@ -16,20 +16,16 @@ if TYPE_CHECKING:
 
 def figures(components: Components, k: int) -> dict[str, float]:
     """Return the figures of one component."""
-    spectra, found = components.spectra, components.blinks[k]
+    spectra, one_map = components.spectra, components.maps[:, k]
     return {
         "focality": components.focality(k),
-        "sharpness": sharpness(components.maps[:, k]),
+        "sharpness": sharpness(one_map),
         "large_focality": float(components.large_focality[k]),
-        "size": float(np.log10(max(components.sizes[k], 1e-6))),
-        "kurtosis": float(np.log10(max(found.kurtosis, 0) + 1)),
-        "hum_share": spectra["hum_share"][k],
+        "kurtosis": float(np.log10(max(components.blinks[k].kurtosis, 0) + 1)),
         "low": spectra["low"][k],
         "drift": float(components.drifts[k]),
         "unsteadiness": spectra["unsteadiness"][k],
-        "alpha": spectra["alpha"][k],
-        "onset": found.onset,
-        "eye_share": eye_share(components.maps[:, k], components.fields),
+        "eye_share": eye_share(one_map, components.fields),
     }
 
 
@@ -39,7 +35,7 @@ def gate(components: Components, k: int) -> str:
     return "" if known else "with fewer than four channels each component is one electrode's"
 
 
-def events(components: Components, k: int) -> NDArray[np.int64]:
+def events(components: Components, k: int) -> Samples:
     """Return the samples of the recording at the pops and jumps."""
     peaks = [components.blinks[k].peaks, components.steps[k].peaks]
     return np.unique(components.prepared.to_input(np.concatenate(peaks)))
@@ -50,9 +46,7 @@ KIND = Kind(
     keys=("electrode", "ch_noise"),
     label="channel noise",
     removal=Removal(
-        "events",
-        advice="it is better to mark the channel as bad and interpolate it",
-        shape="pop",
+        "events", advice="it is better to mark the channel as bad and interpolate it", shape="pop"
     ),
     event_id=995,
     figures=figures,
@@ -71,17 +65,10 @@ KIND = Kind(
             "its large deflections are seen by other electrodes, too",
             "large deflections of one electrode alone ({:.0%})",
         ),
-        "size": Words(
-            "it is as small as the noise of a good electrode",
-            "more of its channel than other channels have at all",
-        ),
         "kurtosis": Words("", "rare and very high deflections"),
-        "hum_share": Words("", "more line noise than anything else"),
         "low": Words("", "drifts"),
         "drift": Words("", "drifts below 1 Hz"),
         "unsteadiness": Words("", "crackle"),
-        "alpha": Words("it has an alpha rhythm"),
-        "onset": Words("", "jumps that nothing in a head makes"),
         "eye_share": Words("its map is that of the eyes (r = {:.2f})"),
     },
 )

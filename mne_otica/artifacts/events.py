@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter1d, uniform_filter1d
 from scipy.signal import find_peaks, peak_widths
 
@@ -21,6 +20,7 @@ from mne_otica.signals.low_rate import (
     robust_scale,
     windows_around,
 )
+from mne_otica.utils.arrays import Array, Mask, Samples
 
 REFRACTORY = 0.25  # s; eyes that flutter faster count once, at the higher peak
 _NOISE = 8.0  # robust standard deviations; the highest peaks of a restless signal
@@ -32,7 +32,6 @@ _TOGETHER = 0.4  # s on either side of a blink in which the eyes turn and come b
 _GAP = 0.03  # s on either side of a step that belong to it
 _LEVEL = 0.13  # s that the level before and after it is taken from
 _APART = 0.15  # s; eyes rest at least that long between saccades
-_SOME = 4  # every fourth sample
 
 
 @dataclass(frozen=True)
@@ -51,12 +50,11 @@ class Evidence:
     five seconds long. Figures that the events are too few for are NaN.
     """
 
-    peaks: NDArray[np.float64]
-    typical_peaks: NDArray[np.float64]
+    peaks: Array
+    typical_peaks: Array
     polarity: int
     scale: float
     kurtosis: float
-    rate: float
     height: float
     width: float
     consistency: float
@@ -84,14 +82,14 @@ def evidence(prepared: Prepared, index: int) -> Evidence:
     return describe(prepared, index, found[0 if polarity == 1 else 1], polarity)
 
 
-def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: int) -> Evidence:
+def describe(prepared: Prepared, index: int, peaks: Samples, polarity: int) -> Evidence:
     """Describe the given events of one signal; peaks are whole samples."""
     band, slow = polarity * prepared.band[index], polarity * prepared.slow[index]
     sfreq, scale = prepared.sfreq, prepared.background[index]
     excess = float(prepared.moments.kurtosis[index]) if scale > 0 else 0.0
     if not len(peaks):
         none = np.array([])
-        return Evidence(none, none, polarity, scale, excess, 0.0, 0.0, *[np.nan] * 5, 0.0)
+        return Evidence(none, none, polarity, scale, excess, 0.0, *[np.nan] * 5, 0.0)
     # A window of 1.5 s: the foot of a blink is looked for near it, not across the file.
     widths = peak_widths(band, peaks, rel_height=0.5, wlen=int(1.5 * sfreq))[0] / sfreq
     width = float(np.median(widths))
@@ -103,7 +101,6 @@ def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: 
         polarity=polarity,
         scale=scale,
         kurtosis=excess,
-        rate=60 * len(peaks) / max(prepared.duration, 1e-9),
         height=float(np.median(band[peaks]) / scale),
         width=width,
         # As far as the event itself reaches: eyes that flutter blink again after 0.2 s.
@@ -117,7 +114,7 @@ def describe(prepared: Prepared, index: int, peaks: NDArray[np.intp], polarity: 
     )
 
 
-def _typical(heights: NDArray[np.float64], prepared: Prepared) -> float:
+def _typical(heights: Array, prepared: Prepared) -> float:
     """Return the typical height of the largest kind of events that is not rare.
 
     It is the median of the highest ones: at least as many as in someone who hardly blinks, and at
@@ -132,36 +129,23 @@ def _typical(heights: NDArray[np.float64], prepared: Prepared) -> float:
     return float(np.median(np.sort(heights)[-few:]))
 
 
-def _find_events(z: NDArray[np.float64], prepared: Prepared) -> NDArray[np.intp]:
+def _find_events(z: Array, prepared: Prepared) -> Samples:
     """Return the samples of the large deflections of a scaled signal."""
     distance = max(1, int(REFRACTORY * prepared.sfreq))
     peaks, _ = find_peaks(z, height=LARGE, distance=distance)
     peaks = peaks[prepared.good[peaks]]
-    least = max(
-        _SHARE * _typical(z[peaks], prepared), _above_noise(z[peaks], peaks / prepared.sfreq)
-    )
+    least = max(_SHARE * _typical(z[peaks], prepared), _above_noise(z[peaks]))
     return peaks[z[peaks] >= least]
 
 
-def _above_noise(heights: NDArray[np.float64], times: NDArray[np.float64]) -> float:
-    """Return the height above the widest gap, if one parts few events from the rest.
-
-    The rest has to be as low as noise, or else the gap wide and the events spread in time, as
-    the peaks of a single large artifact stand out, too.
-    """
-    order = np.argsort(heights)
-    heights, times = heights[order], times[order]
-    jumps = heights[1:] / heights[:-1]
-    for k in np.argsort(-jumps):
-        low = heights[k] < _NOISE and jumps[k] >= 1.5
-        if low or (jumps[k] >= 2.5 and _bursts(np.sort(times[k + 1 :])) >= 2.5):
-            return heights[k + 1]
-        if jumps[k] < 1.5:
-            break
-    return 0.0
+def _above_noise(heights: Array) -> float:
+    """Return the height above the widest gap, if it parts few events from some as low as noise."""
+    heights = np.sort(heights)
+    jumps = np.where(heights[:-1] < _NOISE, heights[1:] / heights[:-1], 0.0)
+    return heights[np.argmax(jumps) + 1] if jumps.max(initial=0.0) >= 1.5 else 0.0
 
 
-def _bursts(times: NDArray[np.float64], gap: float = 5.0) -> float:
+def _bursts(times: Array, gap: float = 5.0) -> float:
     """Return the inverse of the chance that two events are close in time.
 
     One for a single burst; for events all over a recording, how often the gap fits into it.
@@ -170,7 +154,7 @@ def _bursts(times: NDArray[np.float64], gap: float = 5.0) -> float:
     return float(len(times) / near.mean())
 
 
-def _consistency(windows: NDArray[np.float64]) -> float:
+def _consistency(windows: Array) -> float:
     """Return the median correlation of each event with the median of the others."""
     if len(windows) < 2:
         return np.nan
@@ -184,7 +168,7 @@ def _consistency(windows: NDArray[np.float64]) -> float:
     return float(np.median(correlation(windows, medians)))
 
 
-def correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+def correlation(a: Array, b: Array) -> Array:
     """Return the correlation of signals along the last axis, 0 where one of them is constant."""
     a, b = (x - x.mean(axis=-1, keepdims=True) for x in (a, b))
     norm = np.sqrt(np.sum(a * a, axis=-1) * np.sum(b * b, axis=-1))
@@ -192,7 +176,7 @@ def correlation(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.fl
     return np.divide(products, norm, out=np.zeros_like(products), where=norm > 0)
 
 
-def _shape(windows: NDArray[np.float64], sfreq: float) -> tuple[float, float]:
+def _shape(windows: Array, sfreq: float) -> tuple[float, float]:
     """Return rebound and onset of the median event of a signal that keeps its slow part."""
     if not len(windows):
         return np.nan, np.nan
@@ -215,7 +199,7 @@ def _shape(windows: NDArray[np.float64], sfreq: float) -> tuple[float, float]:
     return float(max(0.0, -around.min() / peak)), float(left / (left + right))
 
 
-def _shift(windows: NDArray[np.float64], sfreq: float) -> float:
+def _shift(windows: Array, sfreq: float) -> float:
     """Return the median change of the level across an event, over the height of the median one."""
     if not len(windows):
         return np.nan
@@ -225,7 +209,7 @@ def _shift(windows: NDArray[np.float64], sfreq: float) -> float:
     return float(np.median(np.abs(after - before)) / height) if height > 0 else np.nan
 
 
-def _refine(x: NDArray[np.float64], peaks: NDArray[np.intp]) -> NDArray[np.float64]:
+def _refine(x: Array, peaks: Samples) -> Array:
     """Move peaks to the top of a parabola through them and their neighbours."""
     inner = np.clip(peaks, 1, x.size - 2)
     a, b, c = x[inner - 1], x[inner], x[inner + 1]
@@ -234,13 +218,7 @@ def _refine(x: NDArray[np.float64], peaks: NDArray[np.intp]) -> NDArray[np.float
     return inner + np.clip(shift, -0.5, 0.5)
 
 
-def _alike(
-    x: NDArray[np.float64],
-    peaks: NDArray[np.intp],
-    widths: NDArray[np.float64],
-    sfreq: float,
-    least: float = 0.35,
-) -> NDArray[np.bool_]:
+def _alike(x: Array, peaks: Samples, widths: Array, sfreq: float, least: float = 0.35) -> Mask:
     """Tell which events have shape and width of the median event; all, if there are few.
 
     The bound is low, so that a blink on top of another artifact still counts as one.
@@ -255,9 +233,7 @@ def _alike(
     return (correlation(windows, median) >= least) & (ratio > 0.5) & (ratio < 2)
 
 
-def along(
-    prepared: Prepared, index: int, events: NDArray[np.intp], blinks: NDArray[np.intp]
-) -> dict[str, float]:
+def along(prepared: Prepared, index: int, events: Samples, blinks: Samples) -> dict[str, float]:
     """Return what a signal does at the blinks of another one.
 
     Height and consistency as in `Evidence`, of whatever is there at the blinks, and the
@@ -280,7 +256,7 @@ def along(
     )
 
 
-def locked(prepared: Prepared, index: int, blinks: NDArray[np.intp]) -> float:
+def locked(prepared: Prepared, index: int, blinks: Samples) -> float:
     """Return how far a signal is locked to the blinks of another one.
 
     The power of its median course at the blinks over that of all it does between them; 0 where
@@ -300,7 +276,7 @@ def locked(prepared: Prepared, index: int, blinks: NDArray[np.intp]) -> float:
     return float(share) if share >= _BY_CHANCE / len(windows) else 0.0
 
 
-def _near(blinks: NDArray[np.intp], prepared: Prepared) -> NDArray[np.bool_]:
+def _near(blinks: Samples, prepared: Prepared) -> Mask:
     """Return which samples are near blinks."""
     at = np.zeros(prepared.good.size, bool)
     at[blinks] = True
@@ -316,7 +292,7 @@ class Steps:
     1 and 10 Hz.
     """
 
-    peaks: NDArray[np.intp]
+    peaks: Samples
     rate: float = 0.0
     balance: float = np.nan
     lopsided: float = np.nan
@@ -329,20 +305,21 @@ def steps(prepared: Prepared) -> list[Steps]:
     return [_steps_of(prepared, k, level) for k, level in enumerate(levels)]
 
 
-def _change(level: NDArray[np.float64], sfreq: float) -> NDArray[np.float64]:
+def _change(level: Array, sfreq: float) -> Array:
     """Return the level after each sample minus that before it."""
     away = max(1, int((_GAP + _LEVEL / 2) * sfreq))
     padded = np.pad(level, away, mode="edge")
     return padded[2 * away :] - padded[: -2 * away]
 
 
-def _steps_of(prepared: Prepared, index: int, level: NDArray[np.float64]) -> Steps:
+def _steps_of(prepared: Prepared, index: int, level: Array) -> Steps:
     good, sfreq = prepared.good, prepared.sfreq
     lopsided = abs(float(prepared.moments.skewness[index]))
     change = _change(level, sfreq)
     # A change of levels is smooth: a subsample gives its scale.
-    some, usable = change[::_SOME], good[::_SOME]
-    scale = background_scale(some, usable, sfreq / _SOME, robust_scale(some[usable]))
+    thin = max(1, int(_GAP * sfreq))
+    some, usable = change[::thin], good[::thin]
+    scale = background_scale(some, usable, sfreq / thin, robust_scale(some[usable]))
     if not scale > 0:
         return Steps(np.array([], dtype=int))
     size = np.abs(change)

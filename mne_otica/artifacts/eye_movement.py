@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mne_otica.artifacts.kinds import Kind, Removal, Words
 from mne_otica.artifacts.maps import eye_share
+from mne_otica.utils.arrays import Samples
 
 if TYPE_CHECKING:
     from mne_otica.artifacts.components import Components
@@ -28,7 +26,6 @@ def figures(components: Components, k: int) -> dict[str, float]:
         "low": spectra["low"][k],
         "drift": float(components.drifts[k]),
         "high": spectra["high"][k],
-        "focality": components.focality(k),
         "eog_correlation": float(components.eog_correlations[k]),
     }
 
@@ -38,7 +35,7 @@ def gate(components: Components, k: int) -> str:
     return "" if components.prepared.noise[k] > 0 else "it is flat"
 
 
-def events(components: Components, k: int) -> NDArray[np.int64]:
+def events(components: Components, k: int) -> Samples:
     """Return the samples of the recording in the middle of each step."""
     steps = components.steps[k]
     if components.eog_correlations[k] >= _FOLLOWS:
@@ -71,9 +68,6 @@ KIND = Kind(
         "low": Words("it is not slow", "most of its power below 3 Hz"),
         "drift": Words("", "slow swings below 1 Hz"),
         "high": Words("its spectrum is as flat as that of muscle or noise"),
-        "focality": Words(
-            "{:.0%} of its map is one electrode's alone, as with pops and poor contact"
-        ),
         "eog_correlation": Words(
             "it does not follow the EOG (r = {:.2f})", "agreement with the EOG (r = {:.2f})"
         ),

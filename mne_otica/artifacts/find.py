@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import mne
 import numpy as np
 from mne.utils import logger, verbose
-from numpy.typing import NDArray
 
 from mne_otica.artifacts.blink import (
     Times,
@@ -23,6 +22,7 @@ from mne_otica.artifacts.components import SENSORS, Components
 from mne_otica.artifacts.kinds import ACCEPT, ArtifactRow, Kind, judged, kinds
 from mne_otica.artifacts.scores import ArtifactScores, as_events, collected, label_of, put_labels
 from mne_otica.signals.low_rate import Signals, channels_to_search, check_ica, check_names
+from mne_otica.utils.arrays import Samples
 from mne_otica.utils.checks import _validate_flag, _validate_number, _validate_type, warn
 from mne_otica.utils.docs import fill_doc
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from mne.preprocessing import ICA
 
 
-_EVEN = 0.5  # a channel or component whose events are used holds the artifact more likely than not
-_UNLIKELY = 0.05  # a tenth of even odds: the rest of the recording hardly makes up for this
 _BLINK_COMPONENTS = 2  # the lid, and the rotation of the eyes below it
 # The artifacts that a type of channel sees.
 _SEEN_BY = {"eog": ("blink", "eye movement"), "ecg": ("heartbeat",), "emg": ("muscle",)}
@@ -122,9 +120,9 @@ def find_bads_artifacts(
         raise ValueError(f"threshold must be between 0 and 1, got {threshold}.")
     if max_components is not None:
         _validate_number(max_components, "max_components", at_least=1)
-    options = dict(ch_name=ch_name, reject_by_annotation=reject_by_annotation)
-    known = _Known.of(ica, inst, **options)
-    scores = known.judge(names, threshold, max_components or _BLINK_COMPONENTS, max_components)
+    known = _Known.of(ica, inst, ch_name, reject_by_annotation)
+    most_blinks = max_components or _BLINK_COMPONENTS
+    scores = known.judge(names, threshold, most_blinks, max_components, names)
     logger.info(f"Artifacts: {scores._summary()}.")
     return scores.found, scores
 
@@ -189,7 +187,7 @@ def search(
     ch_name: Mapping[str, str | Sequence[str]] | None = None,
     channels: Signals | None = None,
 ) -> ArtifactScores:
-    """Judge all components for all kinds, those not in ``artifacts`` by an excerpt first.
+    """Judge all components for all kinds, and warn of broken sensors of those in ``artifacts``.
 
     ``max_components`` limits the blink components only; ``channels`` are the signals of the
     recording, if it was read already.
@@ -232,26 +230,24 @@ class _Known:
         threshold: float,
         most_blinks: int,
         most: int | None,
-        asked: Sequence[str] | None = None,
+        asked: Sequence[str],
     ) -> ArtifactScores:
-        """Return the scores, and put the labels into the ICA; kinds not ``asked`` are screened."""
+        """Return the scores, and put the labels into the ICA."""
         components, rows = self.components, []
         for name in names:
-            kind = kinds()[name]
             if name == "blink":
-                own = judge_together(components, threshold, most_blinks)
-                own = [self._with_events(row, components) for row in own]
-            elif asked is None or name in asked:
-                own = self._judged(components, kind, threshold)
+                own = _limited(judge_together(components, threshold), most_blinks)
             else:
-                own = self._screened(kind, threshold)
-            rows += _limited(own, most)
+                kind, every = kinds()[name], range(len(components))
+                own = [judged(components, kind, k, threshold) for k in every]
+                own = _limited(sorted(own, key=lambda row: -row.probability), most)
+            rows += [self._with_events(row) for row in own]
         labels = [label_of(components, k, rows) for k in range(len(components))]
         scores = collected(rows, names, labels, components.geometry)
-        scores = replace(scores, sensors=self._sensors(names if asked is None else asked))
+        scores = replace(scores, sensors=self._sensors(asked))
         put_labels(self.ica, scores)
         told = self._witnesses(scores)
-        return self._with_blinks(scores, told) if "blink" in names else scores.with_times({}, told)
+        return self._with_blinks(scores, told) if "blink" in names else scores._with_times({}, told)
 
     def _sensors(self, asked: Sequence[str]) -> dict[str, str]:
         """Return what is made of each EOG, ECG and EMG channel; warn of broken ones.
@@ -268,60 +264,38 @@ class _Known:
 
     def _witnesses(self, scores: ArtifactScores) -> dict[str, str]:
         """Return the channels that tell the times of the kinds that were found."""
-        seen_by, found = {"eye movement": "eog", "heartbeat": "ecg"}, {}
-        for kind in scores.kinds:
-            sensor = self.components.sensors.get(seen_by.get(kind))
-            if sensor is not None and len(scores.events(kind)):
-                found[kind] = ", ".join(sensor.names)
-        return found
+        sensors = self.components.sensors
+        pairs = [("eye movement", "eog"), ("heartbeat", "ecg")]
+        return {
+            kind: ", ".join(sensors[type_].names)
+            for kind, type_ in pairs
+            if kind in scores.kinds and type_ in sensors and len(scores.events(kind))
+        }
 
-    def _judged(self, components: Components, kind: Kind, threshold: float) -> list[ArtifactRow]:
-        """Return the rows of one kind, with events."""
-        rows = [judged(components, kind, k, threshold) for k in range(len(components))]
-        return [self._with_events(row, components) for row in rows]
-
-    def _screened(self, kind: Kind, threshold: float) -> list[ArtifactRow]:
-        """Return the rows of one kind; those unlikely in an excerpt are not looked at again."""
-        excerpt = self.components.excerpt
-        if excerpt is self.components:
-            return self._judged(excerpt, kind, threshold)
-        rows = [judged(excerpt, kind, k, threshold) for k in range(len(excerpt))]
-        likely = [row.component for row in rows if row.probability >= _UNLIKELY]
-        if likely:
-            closer = self._judged(self.components.pick(likely), kind, threshold)
-            for k, row in zip(likely, closer, strict=True):
-                rows[k] = replace(row, component=k)
-        return rows
-
-    def _with_events(self, row: ArtifactRow, components: Components) -> ArtifactRow:
+    def _with_events(self, row: ArtifactRow) -> ArtifactRow:
         """Return a row with the events of its component."""
         if row.answer == "no":
             return row
         kind = kinds()[row.kind]
-        samples = kind.events(components, row.component) + self._first
+        first = getattr(self.inst, "first_samp", 0)
+        samples = kind.events(self.components, row.component) + first
         return replace(row, events=as_events(samples, kind.event_id))
-
-    @property
-    def _first(self) -> int:
-        return getattr(self.inst, "first_samp", 0)
 
     def _with_blinks(self, scores: ArtifactScores, told: dict[str, str]) -> ArtifactScores:
         """Return the scores with the recording's blinks in all rows of blink components."""
-        names = _eye_channels(self.inst)
-        if not names:  # as in epochs, where the times come from the component
-            picked = scores.found["blink"][:1]
-            samples = [scores.row(k, "blink").events[:, 0] for k in picked]
-            source = f"component ICA{picked[0]:03d}" if picked else "none"
-            samples = np.concatenate([np.zeros(0, np.int64), *samples])
-        else:
+        names, found = _eye_channels(self.inst), scores.found["blink"]
+        if names:
             signals = self.signals.pick(names)
             samples, source = _locate(self.inst, signals, None, self.ica, self.components)
+        else:  # as in epochs, where the times come from the component
+            samples = scores.row(found[0], "blink").events[:, 0] if found else np.zeros(0, int)
+            source = f"component ICA{found[0]:03d}" if found else "none"
         events = as_events(samples, kinds()["blink"].event_id)
         rows = tuple(
             replace(row, events=events) if (row.kind, row.answer) == ("blink", "yes") else row
             for row in scores.rows
         )
-        return replace(scores, rows=rows).with_times({"blink": events}, told | {"blink": source})
+        return replace(scores, rows=rows)._with_times({"blink": events}, told | {"blink": source})
 
 
 def _eye_channels(inst: BaseRaw | BaseEpochs) -> list[str]:
@@ -333,16 +307,11 @@ def _eye_channels(inst: BaseRaw | BaseEpochs) -> list[str]:
 
 
 def _limited(rows: list[ArtifactRow], most: int | None) -> list[ArtifactRow]:
-    """Set the answers beyond the maximum number of components to no."""
-    found = sorted((row for row in rows if row.answer == "yes"), key=lambda r: -r.probability)
-    beyond = [row.component for row in found[most:]] if most is not None else []
+    """Set the answers beyond the maximum number of components to no; the best rows come first."""
+    found = [row for row in rows if row.answer == "yes"]
+    beyond = [] if most is None else found[most:]
     reason = f"max_components ({most}) is reached"
-    return [
-        replace(row, answer="no", reason=reason, events=row.events[:0])
-        if row.component in beyond
-        else row
-        for row in rows
-    ]
+    return [replace(row, answer="no", reason=reason) if row in beyond else row for row in rows]
 
 
 def blink_times(
@@ -351,7 +320,7 @@ def blink_times(
     ica: ICA | None = None,
     ch_name: str | Sequence[str] | None = None,
     reject_by_annotation: bool = True,
-) -> tuple[NDArray[np.int64], str]:
+) -> tuple[Samples, str]:
     """Return the samples of blinks, ``first_samp`` included, and where they come from.
 
     EOG channels are used if there are any, else frontal channels, known by position or by name,
@@ -372,7 +341,7 @@ def _locate(
     ch_name: str | Sequence[str] | None,
     ica: ICA | None,
     components: Components | None,
-) -> tuple[NDArray[np.int64], str]:
+) -> tuple[Samples, str]:
     """Return the samples of blinks from the first source that shows them, and its name."""
     sources = blink_sources(inst.info, signals, ch_name)
     if components is not None:
@@ -386,10 +355,10 @@ def _locate(
             found = best_group(inst.info, signals, groups)
         else:
             if picked is None:
-                rows = judge_together(components, ACCEPT, _BLINK_COMPONENTS)
+                rows = judge_together(components, ACCEPT)
                 picked = [row.component for row in rows if row.answer == "yes"]
             found = _from_component(components, picked, signals)
-        if found.score >= _EVEN:
+        if found.score >= 0.5:
             break
     else:
         logger.info(f"No blinks found; looked at: {', '.join(sources)}.")
@@ -415,12 +384,9 @@ def _from_component(components: Components, picked: Sequence[int], channels: Sig
 
 def component_events(
     ica: ICA, inst: BaseRaw | BaseEpochs, components: Sequence[int], kind: str, reject: bool
-) -> NDArray[np.int64]:
+) -> Samples:
     """Return the samples, from 0, at which components show artifacts of a kind, if of any."""
-    sensors = sensor_names(inst.info, None)
-    names = list(dict.fromkeys([*ica.ch_names, *sum(sensors.values(), [])]))
-    signals = Signals.of_channels(inst, names, reject)
-    known = Components.of(ica, inst.info, signals, sensors)
+    known = _Known.of(ica, inst, None, reject).components
     samples = [kinds()[kind].events(known, k) for k in components]
     return np.unique(np.concatenate([np.zeros(0, np.int64), *samples]))
 
@@ -467,7 +433,7 @@ def find_artifact_events(
     event_id: int | None = None,
     reject_by_annotation: bool = True,
     verbose: bool | str | int | None = None,
-) -> NDArray[np.int64]:
+) -> Samples:
     """Find the times of artifacts of one kind.
 
     Parameters
@@ -525,13 +491,13 @@ def find_artifact_events(
 
 def _of_best_channel(
     inst: BaseRaw, kind: Kind, names: list[str], trusted: bool, reject: bool
-) -> NDArray[np.int64]:
+) -> Samples:
     """Return the events of the channel that shows a kind best, if one does or is ``trusted``."""
     signals = Signals.of_channels(inst, names, reject)
     components = Components.of_channels(signals, signals.names)
     chances = [judged(components, kind, k, ACCEPT).probability for k in range(len(components))]
     best = int(np.argmax(chances))
-    if chances[best] < _EVEN and not trusted:
+    if chances[best] < 0.5 and not trusted:
         logger.info(f"No channel shows a {kind.name} clearly ({chances[best]:.2f} at best).")
         return np.zeros(0, np.int64)
     logger.info(f"Events from {signals.names[best]}, probability {chances[best]:.2f}.")
@@ -548,7 +514,7 @@ def find_blink_events(
     event_id: int | None = None,
     reject_by_annotation: bool = True,
     verbose: bool | str | int | None = None,
-) -> NDArray[np.int64]:
+) -> Samples:
     """Find the times of eye blinks.
 
     Parameters

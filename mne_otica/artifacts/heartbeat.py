@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mne_otica.artifacts.kinds import Kind, Removal, Words
 from mne_otica.artifacts.rhythm import HEARTS
+from mne_otica.utils.arrays import Samples
 
 if TYPE_CHECKING:
     from mne_otica.artifacts.components import Components
-
-_LEAST_HEIGHT = 0.5  # SD; a third of what a component is said to hold the heart with
 
 
 def figures(components: Components, k: int) -> dict[str, float]:
@@ -21,7 +19,6 @@ def figures(components: Components, k: int) -> dict[str, float]:
     heart = components.heart
     return {
         "regularity": heart.z,
-        "regular": heart.regular,
         "coverage": heart.coverage,
         "flat": heart.flat,
         "rate": heart.rate,
@@ -33,12 +30,10 @@ def gate(components: Components, k: int) -> str:
     """Return why a component cannot hold heartbeats."""
     if components.heart.z < HEARTS or not len(components.heart.peaks):
         return "nothing recurs as regularly as a heart"
-    height = components.locking[k]
-    low = f"its average at the heartbeats is low ({height:.1f} SD)"
-    return "" if height >= _LEAST_HEIGHT else low
+    return "" if np.isfinite(components.locking[k]) else "no whole beat is in the recording"
 
 
-def events(components: Components, k: int) -> NDArray[np.int64]:
+def events(components: Components, k: int) -> Samples:
     """Return the samples of the recording at the peak of each beat."""
     return components.prepared.to_input(components.heart.peaks)
 
@@ -56,10 +51,6 @@ KIND = Kind(
         "regularity": Words(
             "its events are hardly more regular than chance (z = {:.1f})",
             "events as regular as a heart's (z = {:.0f} beyond chance)",
-        ),
-        "regular": Words(
-            "{:.0%} of its intervals are like the one before",
-            "intervals that are like the one before ({:.0%})",
         ),
         "coverage": Words(
             "its events are regular in {:.0%} of the recording only, as in a movement"

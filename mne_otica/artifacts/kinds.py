@@ -16,7 +16,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from mne_otica.utils.arrays import Samples
 
 if TYPE_CHECKING:
     from mne_otica.artifacts.components import Components
@@ -27,7 +28,6 @@ ACCEPT = 0.7
 # The other kinds are removed without a person looking at them from here: removing brain activity
 # counts nine times as much as leaving an artifact in, 0.9 / 0.1.
 REMOVE = 0.9
-_BEYOND_DOUBT = 0.95  # least probability of a "yes" without proof
 
 
 class Words(NamedTuple):
@@ -71,7 +71,7 @@ class Kind:
     words: Mapping[str, Words]
     figures: Callable[[Components, int], dict[str, float]]
     gate: Callable[[Components, int], str]
-    events: Callable[[Components, int], NDArray[np.int64]]
+    events: Callable[[Components, int], Samples]
     proof: tuple[str, ...] = ()
 
 
@@ -111,11 +111,15 @@ class ArtifactRow:
     probability: float
     answer: str
     reason: str
-    figures: Mapping[str, float] = field(repr=False)
-    points: Mapping[str, float] = field(repr=False)
-    events: NDArray[np.int64] = field(repr=False)
-    removal: Removal = field(repr=False)
+    figures: Mapping[str, float] = field(default_factory=dict, repr=False)
+    points: Mapping[str, float] = field(default_factory=dict, repr=False)
+    events: Samples = field(default_factory=lambda: np.zeros((0, 3), int), repr=False)
     remove: bool = False
+
+    @property
+    def removal(self) -> Removal:
+        """The part of a component of this kind that is the artifact."""
+        return kinds()[self.kind].removal
 
 
 @cache
@@ -191,20 +195,16 @@ def judged(
     figures: Mapping[str, float] | None = None,
 ) -> ArtifactRow:
     """Judge one component for one kind, without its events; None computes its figures."""
-    why_not = kind.gate(components, k) if figures is None else ""
-    if why_not:
-        return ArtifactRow(k, kind.name, 0.0, "no", why_not, {}, {}, no_events(), kind.removal)
-    figures = kind.figures(components, k) if figures is None else figures
+    if figures is None:
+        why_not = kind.gate(components, k)
+        if why_not:
+            return ArtifactRow(k, kind.name, 0.0, "no", why_not)
+        figures = kind.figures(components, k)
     points = weigh(kind.name, figures)
     chance = probability(points)
     said = answer(chance, threshold)
     unproven = kind.proof and np.isnan([figures[name] for name in kind.proof]).all()
-    if said == "yes" and unproven and chance < _BEYOND_DOUBT:
+    if said == "yes" and unproven and chance < REMOVE:
         said = "unsure"
     why = explain(kind, figures, points, said == "yes")
-    return ArtifactRow(k, kind.name, chance, said, why, figures, points, no_events(), kind.removal)
-
-
-def no_events() -> NDArray[np.int64]:
-    """Return an empty array of events."""
-    return np.zeros((0, 3), dtype=np.int64)
+    return ArtifactRow(k, kind.name, chance, said, why, figures, points)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mne_otica.signals.low_rate import Prepared
 from mne_otica.signals.positions import site_names, standard_places
+from mne_otica.utils.arrays import Array, Mask, Samples
 
 if TYPE_CHECKING:
     from mne import Info
@@ -28,84 +27,43 @@ _CENTRE, _RADIUS = np.array([0.0, 0.015, 0.04]), 0.1
 FRONTAL = 0.25
 
 
-def eye_map(info: Info, ch_names: list[str]) -> tuple[NDArray[np.float64], str]:
-    """Predict the topography of a blink from positions, or else from channel names.
-
-    Parameters
-    ----------
-    info : instance of Info
-        The info, which may have positions.
-    ch_names : list of str
-        The channels.
-
-    Returns
-    -------
-    values : ndarray, shape (n_channels,)
-        The potential of a blink relative to Fpz, without a reference; NaN if neither
-        position nor name is known. A bipolar name gives a difference.
-    source : "positions" | "names" | "none"
-        Where the geometry came from.
-    """
-    positions, known = _positions(info, ch_names)
-    if known.any():
-        values = np.full(len(ch_names), np.nan)
-        values[known] = _blink_potential(_fields(positions[known]))
-        return values, "positions"
-    values = np.array([_of_name(name, _blink_potential) for name in ch_names])
-    return values, "names" if np.isfinite(values).any() else "none"
+def eye_map(info: Info, ch_names: list[str]) -> tuple[Array, str]:
+    """Return the potential of a blink relative to Fpz, and where the geometry came from."""
+    fields, source = eye_fields(info, ch_names)
+    fpz = _field(np.array([[0.0, 1.0, 0.0]]))[0]
+    return np.clip(fields @ _LID / (fpz @ _LID), -1.0, 1.0), source
 
 
-def eye_fields(info: Info, ch_names: list[str]) -> NDArray[np.float64]:
+def eye_fields(info: Info, ch_names: list[str]) -> tuple[Array, str]:
     """Predict the topographies of dipoles in the eyes to the right, to the front and up.
 
     Returns
     -------
     fields : ndarray, shape (n_channels, 3)
-        One column per direction; NaN as in `eye_map`.
+        One column per direction, relative to the ears; NaN if neither position nor name is known.
+        A bipolar name gives a difference.
+    source : "positions" | "names" | "none"
+        Where the geometry came from.
     """
-    positions, known = _positions(info, ch_names)
-    if known.any():
-        fields = np.full((len(ch_names), 3), np.nan)
-        fields[known] = _fields(positions[known])
-        return fields
-    return np.array([_of_name(name, np.asarray) * np.ones(3) for name in ch_names])
-
-
-def places(info: Info, ch_names: list[str]) -> NDArray[np.float64]:
-    """Return the positions of channels on a sphere of radius one: right, front, up.
-
-    From positions, or else from names; NaN if neither is known, and for bipolar names.
-    """
-    positions, known = _positions(info, ch_names)
-    if known.any():
-        unit = np.full((len(ch_names), 3), np.nan)
-        unit[known] = _on_sphere(positions[known])
-        return unit
-    standard = _standard()
-    parts = [site_names(name) for name in ch_names]
-    known = [len(part) == 1 and part[0] in standard for part in parts]
-    return np.array(
-        [
-            standard[part[0]].place if one else np.full(3, np.nan)
-            for part, one in zip(parts, known, strict=True)
-        ]
-    ).reshape(-1, 3)
-
-
-def _positions(info: Info, ch_names: list[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the positions, and which are known; none if there are too few."""
     chs = [info["chs"][info["ch_names"].index(name)] for name in ch_names]
     positions = np.array([ch["loc"][:3] for ch in chs], dtype=float).reshape(-1, 3)
-    known = np.isfinite(positions).all(axis=1) & (np.abs(positions).max(axis=1) > 0)
-    return positions, known & (known.sum() >= min(4, len(ch_names)))
+    known = np.isfinite(positions).all(axis=1) & positions.any(axis=1)
+    if known.sum() >= max(1, min(4, len(ch_names))):
+        fields = np.full((len(ch_names), 3), np.nan)
+        fields[known] = _field(_on_sphere(positions[known]))
+        return fields, "positions"
+    unknown = np.full(3, np.nan)
+    parts = [[_standard().get(site, unknown) for site in site_names(name)] for name in ch_names]
+    fields = np.array([one[0] - sum(one[1:], np.zeros(3)) for one in parts]).reshape(-1, 3)
+    return fields, "names" if np.isfinite(fields).any() else "none"
 
 
-def has_front(values: NDArray[np.float64]) -> bool:
+def has_front(values: Array) -> bool:
     """Return whether any of the channels is frontal."""
     return bool(np.nanmax(values, initial=-np.inf) >= FRONTAL)
 
 
-def frontal_channels(values: NDArray[np.float64]) -> NDArray[np.intp]:
+def frontal_channels(values: Array) -> Samples:
     """Return the indices of the channels where a blink is largest, none if none is frontal."""
     best = np.nanmax(values, initial=-np.inf)
     if best < FRONTAL:
@@ -113,41 +71,26 @@ def frontal_channels(values: NDArray[np.float64]) -> NDArray[np.intp]:
     return np.flatnonzero(np.nan_to_num(values, nan=-np.inf) >= 0.7 * best)
 
 
-def _blink_potential(fields: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the potential of a blink relative to the ears, in units of that at Fpz."""
-    # On every montage these are at about 90 degrees from the vertex.
-    fpz, ear = _field(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])) @ _LID
-    return np.clip((fields @ _LID - ear) / (fpz - ear), -1.0, 1.0)
+def _on_sphere(positions: Array) -> Array:
+    """Return the directions of positions from the centre of the head."""
+    away = positions - fit_sphere(positions)[0]
+    return away / np.maximum(np.linalg.norm(away, axis=1, keepdims=True), np.finfo(float).tiny)
 
 
-def _fields(positions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the potential of dipoles in both eyes for each direction, (n_channels, 3)."""
-    return _field(_on_sphere(positions))
-
-
-def _in_head(positions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return positions in units of the head's radius, from its centre."""
-    centre, radius = fit_sphere(positions)
-    return (positions - centre) / radius
-
-
-def _on_sphere(positions: NDArray[np.float64]) -> NDArray[np.float64]:
-    unit = _in_head(positions)
-    return unit / np.maximum(np.linalg.norm(unit, axis=1, keepdims=True), 1e-9)
-
-
-def _field(unit: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of both dipoles' potential on a conducting sphere of radius one."""
+def _field(unit: Array) -> Array:
+    """Return the sum of both dipoles' potential on a conducting sphere, relative to the ears."""
+    # On every montage the ears are at about 90 degrees from the vertex.
+    unit = np.vstack([unit, [[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]])[:, np.newaxis]
     # The gradient, at the source, of Neumann's function of a sphere: 2 / d - log(1 - r.e + d).
-    unit = unit[:, np.newaxis]
     away = unit - _EYES
     distance = np.linalg.norm(away, axis=2, keepdims=True)
     angle = (unit * _EYES).sum(axis=2, keepdims=True)
     field = 2 * away / distance**3 + (unit + away / distance) / (1 - angle + distance)
-    return field.sum(axis=1)
+    field = field.sum(axis=1)
+    return field[:-2] - field[-2:].mean(axis=0)
 
 
-def fit_sphere(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+def fit_sphere(positions: Array) -> tuple[Array, float]:
     """Fit a sphere to the electrodes, if there are enough of them all around."""
     if len(positions) >= 12:
         # |p|^2 = 2 p.c + (r^2 - |c|^2) is linear in the centre and in the last term.
@@ -166,38 +109,20 @@ def fit_sphere(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], flo
     return np.zeros(3), np.median(np.linalg.norm(positions, axis=1))
 
 
-class _Site(NamedTuple):
-    """A position of the 10-05 system, and the potential of both eyes there."""
-
-    fields: NDArray[np.float64]
-    place: NDArray[np.float64]
-
-
 @cache
-def _standard() -> dict[str, _Site]:
-    """Return the positions of the 10-05 system by name."""
+def _standard() -> dict[str, Array]:
+    """Return the potentials at the positions of the 10-05 system by name."""
     names, positions = zip(*standard_places().items(), strict=True)
-    positions = np.array(positions)
-    sites = map(_Site, _fields(positions), _on_sphere(positions))
-    return dict(zip(names, sites, strict=True))
+    return dict(zip(names, _field(_on_sphere(np.array(positions))), strict=True))
 
 
-def _of_name(
-    name: str, value: Callable[[NDArray[np.float64]], NDArray[np.float64]]
-) -> NDArray[np.float64] | float:
-    """Return a value at a 10-05 name, else NaN."""
-    standard = _standard()
-    parts = [value(standard[p].fields) if p in standard else np.nan for p in site_names(name)]
-    return parts[0] if len(parts) == 1 else parts[0] - parts[1]
-
-
-def event_maps(prepared: Prepared, peaks: NDArray[np.float64]) -> NDArray[np.float64]:
+def event_maps(prepared: Prepared, peaks: Array) -> Array:
     """Return the map of each event: all signals at its peak."""
     at = np.round(peaks).astype(int)
     return prepared.band[:, np.clip(at, 0, prepared.band.shape[1] - 1)]
 
 
-def same_map(maps: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.bool_]:
+def same_map(maps: Array, scale: Array) -> Mask:
     """Tell which events have the map of the median event, channels weighed by quietness."""
     quiet = np.where(scale > 0, scale, np.inf)
     weighed = maps / quiet[:, np.newaxis]
@@ -209,9 +134,7 @@ def same_map(maps: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[n
     return agreement >= max(0.6, np.median(agreement) - 0.2)
 
 
-def large_maps(
-    signals: NDArray[np.float64], channels: NDArray[np.float64], large: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def large_maps(signals: Array, channels: Array, large: Mask) -> Array:
     """Return how much of each signal each channel has where the signal is large.
 
     The shape is (n_channels, n_signals). What is rare and large may have a map that
@@ -226,7 +149,7 @@ def large_maps(
     return found
 
 
-def focality(maps: NDArray[np.float64]) -> NDArray[np.float64]:
+def focality(maps: Array) -> Array:
     """Return how much of each map is one channel's alone, from 0 to 1.
 
     One minus the second largest value over the largest, once the median over channels,
@@ -237,7 +160,7 @@ def focality(maps: NDArray[np.float64]) -> NDArray[np.float64]:
     return 1 - size[-2] / top
 
 
-def sharpness(one_map: NDArray[np.float64]) -> float:
+def sharpness(one_map: Array) -> float:
     """Return how steeply a map falls off from its maximum, for so many electrodes.
 
     The decimal logarithm of how often it falls by a factor of e from the largest value to the
@@ -248,7 +171,7 @@ def sharpness(one_map: NDArray[np.float64]) -> float:
     return float(np.log10(max(falls * len(one_map) / 100, _FLAT)))
 
 
-def frontality(one_map: NDArray[np.float64], expected: NDArray[np.float64]) -> float:
+def frontality(one_map: Array, expected: Array) -> float:
     """Return the correlation of a map with a blink's, where the latter is known.
 
     With enough channels the worst tenth is left out: unmarked bad channels.
@@ -271,7 +194,7 @@ def frontality(one_map: NDArray[np.float64], expected: NDArray[np.float64]) -> f
     return float(correlations(a[np.newaxis], b[np.newaxis])[0, 0])
 
 
-def eye_share(one_map: NDArray[np.float64], fields: NDArray[np.float64]) -> float:
+def eye_share(one_map: Array, fields: Array) -> float:
     """Return how well eyes that turn in any direction explain a map: a multiple correlation.
 
     Adjusted for the three directions and the reference, which few channels always fit.
@@ -287,44 +210,7 @@ def eye_share(one_map: NDArray[np.float64], fields: NDArray[np.float64]) -> floa
     return float(np.sqrt(max(0.0, 1 - unexplained)))
 
 
-def breadth(one_map: NDArray[np.float64], places: NDArray[np.float64]) -> float:
-    """Return the share of a map's power that is farther than 50 degrees from its maximum.
-
-    Each channel stands for the part of the head around it, so that the figure depends on the
-    map, not on how many electrodes there are or how close they sit.
-    """
-    known = np.isfinite(places).all(axis=1)
-    if known.sum() < 6:
-        return np.nan
-    power, at = _area_power(one_map[known], places[known])
-    cosine = at @ at[np.argmax(np.abs(_referenced(one_map[known])))]
-    return float(power[cosine < np.cos(np.deg2rad(50))].sum() / max(power.sum(), 1e-300))
-
-
-def rim(one_map: NDArray[np.float64], places: NDArray[np.float64]) -> float:
-    """Return the mean angle of a map's power from the vertex, in degrees; the rim is at 90."""
-    known = np.isfinite(places).all(axis=1)
-    if known.sum() < 6:
-        return np.nan
-    power, at = _area_power(one_map[known], places[known])
-    angle = np.rad2deg(np.arccos(np.clip(at[:, 2], -1, 1)))
-    return float(power @ angle / max(power.sum(), 1e-300))
-
-
-def _referenced(one_map: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the map without what a reference adds to all channels."""
-    return one_map - np.median(one_map)
-
-
-def _area_power(
-    one_map: NDArray[np.float64], places: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the power of each channel times the area it stands for, and the places."""
-    crowd = np.exp(-(2 - 2 * places @ places.T) / 0.3**2).sum(axis=1)
-    return _referenced(one_map) ** 2 / crowd, places
-
-
-def correlations(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+def correlations(a: Array, b: Array) -> Array:
     """Return the correlation of each row of one array with each row of another."""
     a, b = (x - x.mean(axis=1, keepdims=True) for x in (a, b))
     norms = np.outer(np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1))

@@ -5,33 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mne_otica.artifacts.kinds import Kind, Removal, Words
-from mne_otica.artifacts.maps import breadth, rim
 from mne_otica.signals.low_rate import robust_scale
 from mne_otica.signals.spectra import high_levels
+from mne_otica.utils.arrays import Samples
 
 if TYPE_CHECKING:
     from mne_otica.artifacts.components import Components
 
 _BURST = 3.0  # robust standard deviations of the logarithm of the power above 20 Hz
-_LEAST_SPREAD = 0.1  # of that logarithm; only a technical source is steadier
 
 
 def figures(components: Components, k: int) -> dict[str, float]:
     """Return the figures of one component."""
-    spectra, one_map = components.spectra, components.maps[:, k]
-    return {
-        "slope": spectra["slope"][k],
-        "high": spectra["high"][k],
-        "excess": spectra["excess"][k],
-        "unsteadiness": spectra["unsteadiness"][k],
-        "loud_slope": spectra["loud_slope"][k],
-        "loud_high": spectra["loud_high"][k],
-        "burst": spectra["burst"][k],
-        "rim": rim(one_map, components.places),
-        "breadth": breadth(one_map, components.places),
+    names = ("slope", "high", "excess", "unsteadiness", "loud_slope", "loud_high", "burst")
+    return {name: components.spectra[name][k] for name in names} | {
         "focality": components.focality(k),
         "emg_correlation": float(components.emg_correlations[k]),
     }
@@ -43,13 +32,12 @@ def gate(components: Components, k: int) -> str:
     return "" if known else "there is no whole second of it to estimate its spectrum"
 
 
-def events(components: Components, k: int) -> NDArray[np.int64]:
+def events(components: Components, k: int) -> Samples:
     """Return the first sample of each second in which the muscle is unusually tense."""
     spectra = components.signals.spectra
     level = high_levels(spectra.pick([k]))[0]
     middle = np.median(level)
-    spread = max(robust_scale(level), _LEAST_SPREAD)
-    tense = level > middle + _BURST * spread
+    tense = level > middle + _BURST * robust_scale(level)
     return spectra.starts[tense & ~np.r_[False, tense[:-1]]]
 
 
@@ -82,8 +70,6 @@ KIND = Kind(
             "more above 20 Hz than below 12 when it is loud",
         ),
         "burst": Words("", "bursts, though few"),
-        "rim": Words("its map is over the top of the head", "a map at the rim of the head"),
-        "breadth": Words("its map is broad", "a map of a small region"),
         "focality": Words("{:.0%} of its map is one electrode's alone, as with poor contact"),
         "emg_correlation": Words("", "agreement with the EMG (r = {:.2f})"),
     },

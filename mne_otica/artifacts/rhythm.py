@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mne_otica.signals.low_rate import Prepared, enough, filtered, robust_scale, windows_around
+from mne_otica.utils.arrays import Array, Mask, Samples
 
 BAND = (3.0, 35.0)  # Hz; where the QRS complex is
 RATES = np.geomspace(35, 210, 20)  # a minute
@@ -32,8 +32,7 @@ _ROUNDS = 2  # of asking them
 _SURE = 3.0  # standard errors that a template is taken off, so that chance adds nothing to it
 _NOTHING = 0.2  # of the height of the average beat
 _FEWEST = 5  # beats
-_STRETCH = 5.0  # s; in each, a heart beats
-_SHORTEST = 5.0  # s; below, no rhythm can be recognised
+_STRETCH = 5.0  # s; in each, a heart beats, and in less, no rhythm can be recognised
 _FOLLOWED = 9.0  # deviations beyond chance of a heart that is followed rightly
 _PERIODS = 60 / np.geomspace(38, 200, 26)  # s
 _SPREAD = 0.16  # deviation of the log interval whose cost equals the largest gain of a rank
@@ -49,15 +48,13 @@ class Rhythm:
     """Beats, and how much they are those of a heart.
 
     ``peaks`` are samples of the prepared signals. ``z`` is the number of successive intervals
-    that are alike, in standard deviations beyond chance; ``regular`` their share; ``rate``
-    per minute; ``coverage`` the share of the recording with regular beats; ``flat`` the share
-    of the average cycle in which nothing happens: much between two beats, little in a rhythm of
-    the brain.
+    that are alike, in standard deviations beyond chance; ``rate`` per minute; ``coverage`` the
+    share of the recording with regular beats; ``flat`` the share of the average cycle in which
+    nothing happens: much between two beats, little in a rhythm of the brain.
     """
 
-    peaks: NDArray[np.intp]
+    peaks: Samples
     z: float = 0.0
-    regular: float = 0.0
     rate: float = 0.0
     coverage: float = 0.0
     flat: float = 0.0
@@ -76,7 +73,7 @@ def rhythms(prepared: Prepared) -> list[Rhythm]:
     return found
 
 
-def fast_course(prepared: Prepared) -> NDArray[np.float64]:
+def fast_course(prepared: Prepared) -> Array:
     """Return the signals in the band of the QRS complex."""
     rate = prepared.sfreq
     return filtered(prepared.wide, rate, BAND[0], min(BAND[1], 0.45 * rate))
@@ -102,7 +99,7 @@ def one_heart(prepared: Prepared, excerpt: Prepared) -> Rhythm:
     return max(found, key=lambda rhythm: rhythm.z)
 
 
-def _joined(x: NDArray[np.float64], peaks: NDArray[np.intp], prepared: Prepared) -> list[Rhythm]:
+def _joined(x: Array, peaks: Samples, prepared: Prepared) -> list[Rhythm]:
     """Return beats found by what all signals do at these: the highest, and those that are due."""
     found = []
     for _ in range(_ROUNDS):
@@ -112,22 +109,18 @@ def _joined(x: NDArray[np.float64], peaks: NDArray[np.intp], prepared: Prepared)
         candidates = _candidates(matched, prepared.sfreq)
         if len(candidates) < _FEWEST:
             break
-        highest, z = _most_regular(matched, prepared)
-        found.append(_described(matched, highest, z, prepared))
+        peaks, z = _most_regular(matched, prepared)
+        found.append(_described(matched, peaks, z, prepared))
         path, gain = follow(candidates / prepared.sfreq, matched[candidates])
         due = candidates[path]
         if gain >= _FOLLOWED and len(due) >= _FEWEST:
-            z = _beyond_chance(_compared(due, prepared), 60 / _rate(due, prepared))
+            z = _beyond_chance(_compared(due, prepared), prepared.duration / len(due))
             found.append(_described(matched, due, z, prepared))
             peaks = due
-        else:
-            peaks = highest
     return found
 
 
-def _all_matched(
-    x: NDArray[np.float64], peaks: NDArray[np.intp], prepared: Prepared
-) -> NDArray[np.float64]:
+def _all_matched(x: Array, peaks: Samples, prepared: Prepared) -> Array:
     """Return all signals as one, filtered for what they do at these peaks beyond chance."""
     n = int(_HALF * prepared.sfreq)
     inside = peaks[(peaks >= n) & (peaks < x.shape[1] - n)]
@@ -142,10 +135,10 @@ def _all_matched(
     return total / max(_scale(total, prepared), np.finfo(float).tiny)
 
 
-def _rhythm(x: NDArray[np.float64], prepared: Prepared) -> Rhythm:
+def _rhythm(x: Array, prepared: Prepared) -> Rhythm:
     good = prepared.good
     scale = _scale(x, prepared)
-    if not scale > 0 or prepared.duration < _SHORTEST:
+    if not scale > 0 or prepared.duration < _STRETCH:
         return Rhythm(np.array([], dtype=int))
     x = np.where(good, x / scale, 0.0)
     # The QRS complex goes one way further than the other.
@@ -166,11 +159,11 @@ def _rhythm(x: NDArray[np.float64], prepared: Prepared) -> Rhythm:
     return _described(matched, peaks, z, prepared)
 
 
-def _scale(x: NDArray[np.float64], prepared: Prepared) -> float:
+def _scale(x: Array, prepared: Prepared) -> float:
     return robust_scale(prepared.outside_bad(x))
 
 
-def _candidates(x: NDArray[np.float64], sfreq: float) -> NDArray[np.intp]:
+def _candidates(x: Array, sfreq: float) -> Samples:
     """Return the local maxima that are the highest within the refractory time."""
     reach = max(1, int(_REFRACTORY * sfreq))
     padded = np.pad(x, 1, constant_values=-np.inf)
@@ -181,7 +174,7 @@ def _candidates(x: NDArray[np.float64], sfreq: float) -> NDArray[np.intp]:
     return peaks[x[peaks] >= np.maximum(highest, x[spans[:, 1]])]
 
 
-def _most_regular(x: NDArray[np.float64], prepared: Prepared) -> tuple[NDArray[np.intp], float]:
+def _most_regular(x: Array, prepared: Prepared) -> tuple[Samples, float]:
     """Return the highest peaks, as many as are most regular beyond chance, and how much so."""
     sfreq, minutes = prepared.sfreq, prepared.duration / 60
     peaks = _candidates(x, sfreq)
@@ -203,7 +196,7 @@ def _most_regular(x: NDArray[np.float64], prepared: Prepared) -> tuple[NDArray[n
     return best, best_z
 
 
-def _beyond_chance(same: NDArray[np.bool_], interval: float) -> float:
+def _beyond_chance(same: Mask, interval: float) -> float:
     """Return how many intervals are alike, in deviations beyond what random events have."""
     if not len(same):
         return 0.0
@@ -212,11 +205,7 @@ def _beyond_chance(same: NDArray[np.bool_], interval: float) -> float:
     return float((share - chance) / np.sqrt(chance * (1 - chance) / len(same)))
 
 
-def _rate(peaks: NDArray[np.intp], prepared: Prepared) -> float:
-    return 60 * len(peaks) / prepared.duration
-
-
-def _compared(peaks: NDArray[np.intp], prepared: Prepared) -> NDArray[np.bool_]:
+def _compared(peaks: Samples, prepared: Prepared) -> Mask:
     """Tell which successive intervals are alike, of those that no bad span interrupts."""
     same = alike(np.diff(peaks))
     if prepared.all_good:
@@ -225,7 +214,7 @@ def _compared(peaks: NDArray[np.intp], prepared: Prepared) -> NDArray[np.bool_]:
     return same[whole[1:] & whole[:-1]]
 
 
-def alike(intervals: NDArray[np.float64]) -> NDArray[np.bool_]:
+def alike(intervals: Array) -> Mask:
     """Tell which successive intervals are alike."""
     a, b = intervals[1:], intervals[:-1]
     return np.abs(a - b) < _ALIKE * np.minimum(a, b)
@@ -241,28 +230,17 @@ def _chance(mean_interval: float) -> float:
     return float((np.abs(a - b) < _ALIKE * np.minimum(a, b)).mean())
 
 
-def _shape(
-    x: NDArray[np.float64], peaks: NDArray[np.intp], half: float, sfreq: float
-) -> NDArray[np.float64]:
-    windows = windows_around(x, peaks, half, sfreq)
-    if not len(windows):
-        return np.ones(1)
-    shape = np.median(windows, axis=0) * np.hanning(windows.shape[1])
-    return shape / max(np.linalg.norm(shape), np.finfo(float).tiny)
-
-
-def _matched(
-    x: NDArray[np.float64], peaks: NDArray[np.intp], half: float, prepared: Prepared
-) -> NDArray[np.float64]:
+def _matched(x: Array, peaks: Samples, half: float, prepared: Prepared) -> Array:
     """Return the signal, filtered for what it does at these peaks."""
-    shape = _shape(x, peaks, half, prepared.sfreq)
+    windows = windows_around(x, peaks, half, prepared.sfreq)
+    if not len(windows):
+        return x
+    shape = np.median(windows, axis=0) * np.hanning(windows.shape[1])
     matched = np.convolve(x, shape[::-1], "same")
     return matched / max(_scale(matched, prepared), np.finfo(float).tiny)
 
 
-def _described(
-    matched: NDArray[np.float64], peaks: NDArray[np.intp], z: float, prepared: Prepared
-) -> Rhythm:
+def _described(matched: Array, peaks: Samples, z: float, prepared: Prepared) -> Rhythm:
     if len(peaks) < _FEWEST:
         return Rhythm(np.array([], dtype=int))
     sfreq, intervals = prepared.sfreq, np.diff(peaks) / prepared.sfreq
@@ -271,14 +249,13 @@ def _described(
     return Rhythm(
         peaks=peaks,
         z=z,
-        regular=float(_compared(peaks, prepared).mean()),
         rate=float(60 / np.median(intervals)),
         coverage=_coverage(peaks[:-1][regular], prepared),
         flat=_flat(matched, peaks, sfreq),
     )
 
 
-def _flat(x: NDArray[np.float64], peaks: NDArray[np.intp], sfreq: float) -> float:
+def _flat(x: Array, peaks: Samples, sfreq: float) -> float:
     """Return the share of the average cycle that is near its middle."""
     cycle = windows_around(x, peaks, 0.45 * np.median(np.diff(peaks)) / sfreq, sfreq)
     if not len(cycle):
@@ -287,7 +264,7 @@ def _flat(x: NDArray[np.float64], peaks: NDArray[np.intp], sfreq: float) -> floa
     return float((size < _NOTHING * size.max()).mean())
 
 
-def _coverage(peaks: NDArray[np.intp], prepared: Prepared) -> float:
+def _coverage(peaks: Samples, prepared: Prepared) -> float:
     """Return the share of the stretches of a recording that have one of these peaks."""
     length = int(_STRETCH * prepared.sfreq)
     counted = np.bincount(np.flatnonzero(prepared.good) // length) > length / 2
@@ -296,7 +273,7 @@ def _coverage(peaks: NDArray[np.intp], prepared: Prepared) -> float:
     return float(reached[counted].mean()) if counted.any() else 0.0
 
 
-def locking(prepared: Prepared, beats: NDArray[np.intp]) -> NDArray[np.float64]:
+def locking(prepared: Prepared, beats: Samples) -> Array:
     """Return the height of the average at the beats, in deviations of each signal."""
     sfreq = prepared.sfreq
     before, after = int(0.15 * sfreq), int(0.45 * sfreq)
@@ -309,9 +286,7 @@ def locking(prepared: Prepared, beats: NDArray[np.intp]) -> NDArray[np.float64]:
     return np.abs(x[:, inside[:, np.newaxis] + lags].mean(axis=1)).max(axis=1)
 
 
-def follow(
-    times: NDArray[np.float64], heights: NDArray[np.float64]
-) -> tuple[NDArray[np.intp], float]:
+def follow(times: Array, heights: Array) -> tuple[Samples, float]:
     """Return the peaks on the best path, and its gain in standard deviations above chance.
 
     The best rate is the one with the largest gain above paths through permuted heights.
@@ -333,16 +308,14 @@ def follow(
     return np.array(path[::-1]), float(beyond[rate] / max(deviation, np.finfo(float).tiny))
 
 
-def _local_ranks(heights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _local_ranks(heights: Array) -> Array:
     """Return the rank of each peak among its neighbours, from -0.5 to 0.5."""
     n = min(_NEIGHBOURS, len(heights) - 1)
     around = np.lib.stride_tricks.sliding_window_view(np.pad(heights, n, "reflect"), 2 * n + 1)
     return (around < heights[:, np.newaxis]).mean(axis=1) + 0.5 / (2 * n + 1) - 0.5
 
 
-def _paths(
-    times: NDArray[np.float64], ranks: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def _paths(times: Array, ranks: Array) -> tuple[Array, Samples]:
     """Return the gain of the best path to each peak, and the previous peak on it.
 
     The gains have the shape (n_peaks, n_rates, n_ranks); the previous peaks are those of the
@@ -351,33 +324,22 @@ def _paths(
     shape = (len(times), len(_PERIODS), len(ranks))
     gains, before = np.zeros(shape), np.full(shape[:2], -1)
     gains[0] = ranks[:, 0]
-    # What the best path gains that has lost the beat, and where it was lost.
-    lost, lost_at = gains[0].copy(), np.zeros(shape[1], int)
-    waiting = _SKIPPED * (np.diff(times)[:, np.newaxis] / _PERIODS)[:, :, np.newaxis]
     # All that does not depend on the paths so far is reckoned for all peaks at once.
     first = np.searchsorted(times, times - _REACH * _PERIODS.max())
+    first = np.minimum(first, np.maximum(np.arange(len(times)) - 1, 0))  # gaps are crossed
     last = np.cumsum(np.arange(len(times)) - first)
     own = np.repeat(np.arange(len(times)), np.diff(last, prepend=0))
     earlier = np.arange(len(own)) - last[own] + own
     costs = _costs(times[own] - times[earlier])[:, :, np.newaxis]
     for i in range(1, len(times)):
-        gain, at = lost - _RESTART, lost_at
-        if i > first[i]:
-            near = gains[first[i] : i] - costs[last[i - 1] : last[i]]
-            nearest = near.max(axis=0)
-            latest = near[:, :, 0].argmax(axis=0) + first[i]
-            at = np.where(nearest[:, 0] > gain[:, 0], latest, at)
-            gain = np.maximum(nearest, gain)
-        gains[i] = ranks[:, i] + gain
-        before[i] = at
-        lost -= waiting[i - 1]
-        lost_at = np.where(gains[i, :, 0] > lost[:, 0], i, lost_at)
-        lost = np.maximum(lost, gains[i])
+        near = gains[first[i] : i] - costs[last[i - 1] : last[i]]
+        gains[i] = ranks[:, i] + near.max(axis=0)
+        before[i] = near[:, :, 0].argmax(axis=0) + first[i]
     return gains, before
 
 
-def _costs(intervals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the cost of intervals at each rate, with or without a missing beat."""
+def _costs(intervals: Array) -> Array:
+    """Return the cost of intervals at each rate: one beat, two of them, or a restart."""
     share = intervals[:, np.newaxis] / _PERIODS
     off, skipped = (0.5 * (np.log(x) / _SPREAD) ** 2 for x in (share, share / 2))
-    return np.where(share <= _REACH, np.minimum(off, skipped + _SKIPPED), np.inf)
+    return np.minimum(np.minimum(off, skipped + _SKIPPED), _RESTART)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mne_otica.artifacts.kinds import REMOVE, ArtifactRow, kinds, no_events
+from mne_otica.artifacts.kinds import REMOVE, ArtifactRow, kinds
+from mne_otica.utils.arrays import Array, Samples
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _MOST_ROWS = 12  # that fit a screen
 METHOD = "mne-otica"
 _BRAIN_HIGH = -0.5  # decimal logarithm: brain activity has at most this much power above 20 Hz
-_BRAIN_FOCALITY = 0.7  # and is not limited to one electrode
 # The first five are those of mne-bids-pipeline, the next three those of mne-icalabel.
 COLUMNS = (
     "component",
@@ -48,7 +47,7 @@ class ArtifactScores:
     labels : tuple of str
         The label of mne-icalabel for each component: ``"eye blink"``, ``"heart beat"``,
         ``"muscle artifact"``, ``"channel noise"``, ``"line noise"``, ``"brain"`` if no artifact
-        is likely and spectrum and topography fit brain activity, else ``"other"``.
+        is likely and the spectrum fits brain activity, else ``"other"``.
     geometry : str
         The source of electrode positions: ``"positions"``, ``"names"`` or ``"none"``.
     sources : dict
@@ -65,7 +64,7 @@ class ArtifactScores:
     labels: tuple[str, ...]
     geometry: str
     sources: Mapping[str, str]
-    times: Mapping[str, NDArray[np.int64]]
+    times: Mapping[str, Samples]
     sensors: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -74,7 +73,7 @@ class ArtifactScores:
         return len(self.labels)
 
     @property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Array:
         """The probability of each component and kind, shape (n_components, n_kinds)."""
         table = np.zeros((self.n_components, len(self.kinds)))
         for row in self.rows:
@@ -106,7 +105,7 @@ class ArtifactScores:
         rows = [row for row in self.rows if row.kind == kind]
         return rows if kind == "blink" else sorted(rows, key=lambda row: -row.probability)
 
-    def events(self, kind: str) -> NDArray[np.int64]:
+    def events(self, kind: str) -> Samples:
         """Return the events of one kind in the recording.
 
         Parameters
@@ -139,32 +138,18 @@ class ArtifactScores:
         """
         return next(row for row in self.rows if (row.component, row.kind) == (component, kind))
 
-    def with_times(
-        self, times: Mapping[str, NDArray[np.int64]], sources: Mapping[str, str]
+    def _with_times(
+        self, times: Mapping[str, Samples], sources: Mapping[str, str]
     ) -> ArtifactScores:
-        """Return the scores with the times of some kinds; those of others are their components'.
-
-        Parameters
-        ----------
-        times : dict
-            MNE events by kind.
-        sources : dict
-            Where the times come from, by kind.
-
-        Returns
-        -------
-        scores : instance of ArtifactScores
-            A copy.
-        """
+        """Return the scores with the times of some kinds; those of others are their components'."""
         found, told = {}, {}
         for kind in self.kinds:
             rows = [row for row in self.of(kind) if row.answer != "no"]
             rows = [row for row in rows if row.remove] or rows[:1]
-            samples = [row.events[:, 0] for row in rows]
-            samples = np.concatenate([np.zeros(0, np.int64), *samples])
-            names = ", ".join(f"ICA{row.component:03d}" for row in rows)
+            samples = np.concatenate([np.zeros(0, int), *(row.events[:, 0] for row in rows)])
             found[kind] = as_events(samples, kinds()[kind].event_id)
-            told[kind] = f"component {names}" if len(samples) else "none"
+            names = ", ".join(f"ICA{row.component:03d}" for row in rows)
+            told[kind] = f"component {names}" if len(found[kind]) else "none"
         return replace(self, times=found | dict(times), sources=told | dict(sources))
 
     def to_dict(self) -> list[dict[str, Any]]:
@@ -191,34 +176,6 @@ class ArtifactScores:
             for row in self.rows
         ]
 
-    def stored(self) -> dict[str, Any]:
-        """Return the scores as plain content for a file.
-
-        Returns
-        -------
-        content : dict
-            Numbers, strings and lists, without events.
-        """
-        return {
-            "kinds": list(self.kinds),
-            "labels": list(self.labels),
-            "geometry": self.geometry,
-            "sources": dict(self.sources),
-            "rows": [
-                {
-                    "component": row.component,
-                    "kind": row.kind,
-                    "probability": row.probability,
-                    "answer": row.answer,
-                    "reason": row.reason,
-                    "figures": {name: _plain(value) for name, value in row.figures.items()},
-                    "points": dict(row.points),
-                    "remove": row.remove,
-                }
-                for row in self.rows
-            ],
-        }
-
     def to_data_frame(self) -> pd.DataFrame | list[dict[str, Any]]:
         """Return the table.
 
@@ -238,37 +195,31 @@ class ArtifactScores:
         cells = [["component", "kind", "probability", "answer", "events", "removal", "reason"]]
         for row in self.rows:
             if row.answer != "no":
-                n = str(len(row.events))
                 shown = [f"ICA{row.component:03d}", row.kind, f"{row.probability:.2f}", row.answer]
-                cells.append([*shown, n, row.removal.how, row.reason])
+                cells.append([*shown, str(len(row.events)), row.removal.how, row.reason])
         return cells
 
     def _summary(self) -> str:
-        counts = [f"{kind} {found or 'none'}" for kind, found in self.found.items()]
-        return ", ".join(counts)
+        return ", ".join(f"{kind} {found or 'none'}" for kind, found in self.found.items())
 
     def __repr__(self) -> str:
         cells = self._cells()
         lines = [f"<ArtifactScores | {self.n_components} components: {self._summary()}>"]
-        shown = cells[: _MOST_ROWS + 1]
+        shown = cells[: _MOST_ROWS + 1] if len(cells) > 1 else []
         widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-        for row in shown if len(cells) > 1 else []:
+        for row in shown:
             pairs = zip(row, widths, strict=True)
             lines.append("  ".join(cell.ljust(width) for cell, width in pairs).rstrip())
-        if len(cells) > len(shown):
-            lines.append(f"... and {len(cells) - len(shown)} more")
+        if len(cells) > _MOST_ROWS + 1:
+            lines.append(f"... and {len(cells) - _MOST_ROWS - 1} more")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        head, *rows = self._cells()
-        heading = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in rows
-        )
+        head, *rows = ([html.escape(cell) for cell in row] for row in self._cells())
+        body = "".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in rows)
         return (
-            f"<p>Artifacts: <b>{html.escape(self._summary())}</b></p>"
-            f"<table><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table>"
+            f"<p>Artifacts: <b>{html.escape(self._summary())}</b></p><table><thead><tr>"
+            f"<th>{'</th><th>'.join(head)}</th></tr></thead><tbody>{body}</tbody></table>"
         )
 
 
@@ -276,22 +227,31 @@ def _plain(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def restored(
-    content: Mapping[str, Any], events: Mapping[tuple[int, str], NDArray[np.int64]]
-) -> ArtifactScores:
-    """Return saved scores (see `ArtifactScores.stored`), with events by component and kind."""
+def stored(scores: ArtifactScores) -> dict[str, Any]:
+    """Return scores as plain content for a file: numbers, strings and lists, without events."""
+    names = ("component", "kind", "probability", "answer", "reason", "remove")
+    return {
+        "kinds": list(scores.kinds),
+        "labels": list(scores.labels),
+        "geometry": scores.geometry,
+        "sources": dict(scores.sources),
+        "rows": [
+            {name: getattr(row, name) for name in names}
+            | {"figures": {name: _plain(value) for name, value in row.figures.items()}}
+            | {"points": dict(row.points)}
+            for row in scores.rows
+        ],
+    }
+
+
+def restored(content: Mapping[str, Any], times: Mapping[str, Samples]) -> ArtifactScores:
+    """Return saved scores (see `stored`), with the events of each kind."""
     rows = []
     for row in content["rows"]:
-        known = {name: np.nan if v is None else v for name, v in row["figures"].items()}
-        own = events.get((row["component"], row["kind"]), no_events())
-        rows.append(
-            ArtifactRow(
-                **row | dict(figures=known), events=own, removal=kinds()[row["kind"]].removal
-            )
-        )
-    return collected(rows, content["kinds"], content["labels"], content["geometry"]).with_times(
-        {}, content["sources"]
-    )
+        figures = {name: np.nan if v is None else v for name, v in row["figures"].items()}
+        rows.append(ArtifactRow(**row | dict(figures=figures)))
+    scores = collected(rows, content["kinds"], content["labels"], content["geometry"])
+    return scores._with_times(times, content["sources"])
 
 
 def collected(
@@ -309,26 +269,20 @@ def collected(
         if row.kind != "blink" and row.answer == "yes":
             highest[row.component] = max(highest.get(row.component, REMOVE), row.probability)
     rows = [
-        replace(
-            row,
-            remove=row.answer == "yes"
-            and (row.kind == "blink" or row.probability >= highest[row.component]),
-        )
+        replace(row, remove=row.kind == "blink" or row.probability >= highest[row.component])
+        if row.answer == "yes"
+        else replace(row, remove=False)
         for row in rows
     ]
     # Blinks are in order already, see `of`.
     rows.sort(
-        key=lambda row: (
-            row.answer != "yes",
-            order[row.kind],
-            0.0 if row.kind == "blink" else -row.probability,
-        )
+        key=lambda r: (r.answer != "yes", order[r.kind], -r.probability * (r.kind != "blink"))
     )
     scores = ArtifactScores(tuple(names), tuple(rows), tuple(labels), geometry, {}, {})
-    return scores.with_times({}, {})
+    return scores._with_times({}, {})
 
 
-def as_events(samples: NDArray[np.int64], event_id: int) -> NDArray[np.int64]:
+def as_events(samples: Samples, event_id: int) -> Samples:
     """Return samples as MNE events, without duplicates."""
     samples = np.unique(samples)
     events = np.zeros((len(samples), 3), dtype=np.int64)
@@ -346,9 +300,8 @@ def label_of(components: Components, k: int, rows: Sequence[ArtifactRow]) -> str
     if best is not None:
         return kinds()[best.kind].label
     falls = components.spectra["high"][k] < _BRAIN_HIGH
-    broad = not components.focality(k) > _BRAIN_FOCALITY
     unlikely = all(row.answer == "no" for row in own)
-    return "brain" if unlikely and falls and broad else "other"
+    return "brain" if unlikely and falls else "other"
 
 
 def put_labels(ica: ICA, scores: ArtifactScores) -> None:
@@ -375,26 +328,15 @@ def component_rows(
     removed : dict
         The components removed for each kind, entirely or in part: their status is bad.
     """
-    chances = scores.probabilities
-    rows = []
+    chances, rows = scores.probabilities, []
     for k, label in enumerate(scores.labels):
         kinds_of = [kind for kind, some in removed.items() if k in some]
         own = [r for r in scores.rows if r.component == k and (not kinds_of or r.kind in kinds_of)]
         best = max(own, key=lambda r: r.probability)
-        values = (
-            str(k),
-            "ica",
-            "Independent Component",
-            "bad" if kinds_of else "good",
-            _why(best, bool(kinds_of)),
-            METHOD,
-            METHOD,
-            label,
-        )
-        rows.append(
-            dict(zip(COLUMNS, values, strict=True))
-            | {kind: f"{chances[k, j]:.4f}" for j, kind in enumerate(scores.kinds)}
-        )
+        status = "bad" if kinds_of else "good"
+        values = (str(k), "ica", "Independent Component", status, _why(best, bool(kinds_of)))
+        named = dict(zip(COLUMNS, (*values, METHOD, METHOD, label), strict=True))
+        rows.append(named | {kind: f"{chances[k, j]:.4f}" for j, kind in enumerate(scores.kinds)})
     return rows
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mne_otica.artifacts import ArtifactScores, as_events, blink_times, check_kinds, restored
+from mne_otica.artifacts import ArtifactScores, as_events, blink_times, check_kinds
 from mne_otica.artifacts import kinds as all_kinds
 from mne_otica.artifacts.find import component_events
+from mne_otica.artifacts.scores import restored, stored
 from mne_otica.cleaning.clean import conclude
 from mne_otica.cleaning.decide import Decision, Found
 from mne_otica.cleaning.result import Cleaned
@@ -132,7 +133,7 @@ def found_content(found: Found) -> dict[str, Any]:
             }
             for kind, decision in found.decisions.items()
         },
-        "artifacts": found.artifacts.stored(),
+        "artifacts": stored(found.artifacts),
     }
 
 
@@ -148,8 +149,7 @@ def found_again(
         kind: as_events(np.array(at, dtype=np.int64), all_kinds()[kind].event_id)
         for kind, at in samples.items()
     }
-    artifacts = restored(content["artifacts"], {})
-    artifacts = artifacts.with_times(times, artifacts.sources)
+    artifacts = restored(content["artifacts"], times)
     decisions = {}
     for kind, saved in content["kinds"].items():
         events = times[kind]

@@ -10,23 +10,19 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import inv, toeplitz
 from scipy.ndimage import uniform_filter1d
-from scipy.signal import fftconvolve, find_peaks
+from scipy.signal import fftconvolve
 from scipy.signal.windows import tukey
 from scipy.special import expit
 
-from mne_otica.removal.linear_estimate import Array, Mask, Samples, bridged, whitening
+from mne_otica.removal.linear_estimate import bridged, whitening
+from mne_otica.utils.arrays import Array, Mask, Samples
 
 _LIMITS = (0.25, 0.55)  # s before and after the peak of a beat, from the P wave to the T wave
 _TAPER = 0.08  # s at either end in which the template goes to zero
-_ROUNDS = 4  # of fitting the template and matching it with each beat
-_SHIFT = 0.04  # s, largest error of the time of a beat
-_SMOOTH = 0.04  # s over which the template is tested against noise
-_ODDS = {"given": 3.0, "found": -4.0}  # prior log odds of a beat
-_LEAST = 0.5  # of the template: smaller beats are not searched for
+_ROUNDS = 2  # of fitting the template and matching it with each beat
+_SHIFT = 0.04  # s, largest error of the time of a beat; the template is tested over as much
 _FEWEST = 5  # beats needed for a template
-_APART = 0.6  # of the typical interval: the smallest distance of two beats
-_ORDER = 12  # of the autoregressive model of the rest
-_LEAST_SD = 0.05  # smallest standard deviation of the heights
+_ORDER = 6  # of the autoregressive model of the rest
 
 
 class _Beats:
@@ -34,7 +30,6 @@ class _Beats:
 
     def __init__(self, x: Array, bad: Mask, rate: float, events: Samples) -> None:
         self.x, self.bad, self.rate, self.events = x, bad, rate, events
-        self.interval = float(np.median(np.diff(events)))
         before, after = (round(limit * rate) for limit in _LIMITS)
         self.lags = np.arange(-before, after + 1)
         self.taper = tukey(len(self.lags), min(1.0, 2 * _TAPER * rate / len(self.lags)))
@@ -70,8 +65,8 @@ class _Beats:
     def _whitened(self, x: Array) -> Array:
         return np.convolve(x, self.white)[: len(x)]
 
-    def look(self, further: bool) -> None:
-        """Locate each beat, and search for more of them, with the matched filter."""
+    def look(self) -> None:
+        """Locate each beat with the matched filter."""
         echo, reach = np.convolve(self.beat, self.white), max(1, round(_SHIFT * self.rate))
         size = echo @ echo
         alone = np.correlate(echo, echo, "full") / size
@@ -85,61 +80,51 @@ class _Beats:
         best = np.argmax(near, axis=1)
         heights = near[np.arange(len(near)), best]
         events = (self.events + around[best]).clip(0, len(self.x) - 1)
-        given = np.ones(len(events), bool)
-        if further:
-            apart = max(1, round(_APART * self.interval))
-            more, _ = find_peaks(found, height=_LEAST, distance=apart)
-            more = more[np.abs(more[:, np.newaxis] - events).min(axis=1) > apart]
-            events, heights = np.r_[events, more], np.r_[heights, found[more]]
-            given = np.r_[given, np.zeros(len(more), bool)]
         events, first = np.unique(events, return_index=True)
         keep = np.r_[True, np.diff(events) > 2 * reach] & ~self.bad[events]
-        self.events, first = events[keep], first[keep]
-        self._weigh(found, heights[first], given[first], 2 * reach)
+        self.events = events[keep]
+        self._weigh(found, heights[first[keep]], 2 * reach)
 
-    def _weigh(self, found: Array, heights: Array, given: Mask, reach: int) -> None:
+    def _weigh(self, found: Array, heights: Array, reach: int) -> None:
         """Set the heights, shrunk towards the typical one by the noise, and the probabilities."""
         away = ~self.bad
         for event in self.events:
             away[max(0, event - reach) : event + reach] = False
         noise = found[away[: len(found)]]
-        variance = np.median(np.abs(noise)) ** 2 / 0.455 if len(noise) else 0.0
+        alone = max(np.median(np.abs(noise)) ** 2 / 0.455 if len(noise) else 0.0, 1e-12)
         middle = np.median(heights) if len(heights) else 1.0
-        spread = max(np.median(np.abs(heights - middle)) ** 2 / 0.455 - variance, _LEAST_SD**2)
-        both, alone = spread + variance, max(variance, 1e-12)
+        spread = max(np.median(np.abs(heights - middle)) ** 2 / 0.455 - alone, 0.0)
+        both = spread + alone
         odds = heights**2 / alone / 2 - (heights - 1) ** 2 / both / 2 + np.log(alone / both) / 2
-        odds += np.where(given, _ODDS["given"], _ODDS["found"])
         self.weights = expit(odds.clip(-50, 50))
         self.heights = 1 + spread / both * (heights - 1)
 
     def keep_significant(self) -> None:
         """Set the template to zero where it is not significant."""
-        length = max(1, round(_SMOOTH * self.rate))
+        length = max(1, round(_SHIFT * self.rate))
         power, error = (
             uniform_filter1d(x, length, mode="nearest") for x in (self.beat**2, self.error)
         )
         self.beat = self.beat * np.clip(1 - error / np.maximum(power, np.finfo(float).tiny), 0, 1)
 
 
-def beat_part(
-    course: Array, rate: float, samples: Samples, bad: Mask
-) -> tuple[Array, Samples, Array]:
-    """Return the beats in a time course, their samples, and their probabilities."""
-    none = np.zeros_like(course), np.zeros(0, np.int64), np.zeros(0)
+def beat_part(course: Array, rate: float, samples: Samples, bad: Mask) -> tuple[Array, Samples]:
+    """Return the beats in a time course, and their samples."""
+    none = np.zeros_like(course), np.zeros(0, np.int64)
     events = np.unique(samples[(samples >= 0) & (samples < len(course))])
     events = events[~bad[events]]
     if len(events) < _FEWEST or not course[~bad].std() > 0:
         return none
     beats = _Beats(bridged(course, bad), bad, rate, events)
-    for k in range(_ROUNDS):
+    for _ in range(_ROUNDS):
         beats.learn()
         if not beats.beat.any():
             return none
-        beats.look(further=k > 0)
+        beats.look()
         if len(beats.events) < _FEWEST:
             return none
     beats.keep_significant()
-    return np.where(bad, 0.0, beats.part()), beats.events, beats.weights
+    return np.where(bad, 0.0, beats.part()), beats.events
 
 
 def _windows(x: Array, events: Samples, lags: Samples) -> Array:

@@ -2,57 +2,39 @@
 
 from __future__ import annotations
 
-import copy
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from functools import partial
 
 import numpy as np
 from mne.filter import create_filter
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 from scipy.signal import resample_poly
 
-from mne_otica.removal.linear_estimate import WINDOW, Array, Component, Frame, Mask, Samples
+from mne_otica.removal.linear_estimate import APART, WINDOW, Component, Frame
 from mne_otica.removal.separation import State, estimate_given, quietness, separate
 from mne_otica.signals.recording import runs
+from mne_otica.utils.arrays import Array, Mask, Samples
 
 RATE = 80.0  # Hz; the artifact is smooth, and estimated at about this rate
 _DRAWS_OUT = 0.4  # Hz; a lower high-pass filter only adds drift to an event
-_SHAM_APART = 1.2  # s; about the length of a window
-_SAME = 0.1  # s; given events that are closer are one
-# s by which a given event may miss the peak, a sample at the rate of the estimate. With events of
-# the EOG, the reduction in `sample28` of benchmarks.real is .90 without and .95 with it; the error
-# of 17 cases of benchmarks.removal with exact events is .1348 without and .1353 with it.
-_JITTER = 0.0125
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """The artifact in some components.
 
-    Attributes
-    ----------
-    part : ndarray, shape (n_components, n_times)
-        The time course of the artifact in each component; zero outside the windows.
-    events : ndarray, shape (n_events,)
-        The samples of the events that are removed: those given and those found.
-    weights : ndarray, shape (n_events,)
-        The probability of each event, by which its part is scaled.
-    windows : ndarray, shape (n_windows, 2)
-        First sample, and the sample after the last, of each stretch that may change.
-    whole : bool
-        Whether the components are nearly all artifact even between the events, so that all
-        of them is removed.
-    model : object | None
-        The model of the artifact, if it can compute what sham events would remove.
+    ``part`` is its time course in each component, zero outside the windows around ``events``, which
+    are the samples of those given and those found. ``whole`` tells that the components are nearly
+    all artifact even between the events, so that all of them is removed. ``model`` returns what
+    other events would remove, if the model of the artifact can.
     """
 
-    part: NDArray[np.float64]
-    events: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    windows: NDArray[np.int64]
-    whole: bool
-    model: _Sham | None = field(default=None, repr=False)
+    part: Array
+    events: Samples
+    whole: bool = False
+    model: Callable[[Samples], Array] | None = field(default=None, repr=False)
 
     def joined(self, other: Estimate, chosen: Mask) -> Estimate:
         """Add the events of another estimate among chosen samples where this changes nothing."""
@@ -62,59 +44,26 @@ class Estimate:
             if new[(other.events >= start) & (other.events < stop)].any():
                 span = slice(start, stop)
                 # Windows that overlap are cut at the edges of the chosen samples.
-                alone = (
-                    chosen[span] & ~own[span] if own[span].any() else np.ones(stop - start, bool)
-                )
+                alone = chosen[span] & ~own[span] if own[span].any() else np.ones_like(own[span])
                 part[:, span][:, alone] = other.part[:, span][:, alone]
-        order = np.argsort(np.r_[self.events, other.events[new]], kind="stable")
-        return replace(
-            self,
-            part=part,
-            events=np.r_[self.events, other.events[new]][order],
-            weights=np.r_[self.weights, other.weights[new]][order],
-            windows=runs(part.any(axis=0)),
-        )
+        return replace(self, part=part, events=np.sort(np.r_[self.events, other.events[new]]))
 
 
-class _Sham(Protocol):
-    """A model that computes what sham events would remove."""
-
-    def sham(self, samples: Samples) -> Array: ...
-
-
-@dataclass(frozen=True, eq=False)
-class _Model:
-    """The fitted models of the components, and how they relate to the recording."""
-
-    components: list[Component]
-    scales: Array
-    step: int
-    n_times: int
-
-    def sham(self, samples: Samples) -> Array:
-        """Return the part removed for sham events by the model of the true events."""
-        components = [copy.copy(component) for component in self.components]
-        for component in components:
-            component.part = component.part.copy()
-        state = estimate_given(components, np.unique(samples // self.step))
-        return _at_full_rate(state, self, self.n_times)[0]
-
-
-def _aligned(courses: Array, events: Samples, reach: int) -> Samples:
+def _aligned(courses: Array, events: Samples) -> Samples:
     """Move events to the peak of the component that shows them best."""
     heights = np.median(courses[:, events], axis=1)
     best = int(np.argmax(np.abs(heights)))
-    around = (events[:, np.newaxis] + np.arange(-reach, reach + 1)).clip(0, courses.shape[1] - 1)
+    around = (events[:, np.newaxis] + np.arange(-1, 2)).clip(0, courses.shape[1] - 1)
     peaks = np.argmax(np.sign(heights[best]) * courses[best, around], axis=1)
     return np.unique(np.take_along_axis(around, peaks[:, np.newaxis], axis=1)[:, 0])
 
 
-def _as_given(events: Samples, given: Samples, reach: int) -> Samples:
+def _as_given(events: Samples, given: Samples) -> Samples:
     """Return events, those near a given one as they were given."""
     if not len(events):
         return events
     away = np.abs(events[:, np.newaxis] - given)
-    return np.where(away.min(axis=1) <= reach, given[away.argmin(axis=1)], events)
+    return np.where(away.min(axis=1) <= 1, given[away.argmin(axis=1)], events)
 
 
 def artifact_part(
@@ -125,26 +74,10 @@ def artifact_part(
     *,
     highpass: float = 0.0,
 ) -> Estimate:
-    """Estimate the artifact in the time courses of components.
+    """Estimate the artifact in the time courses of components that share their events.
 
-    Parameters
-    ----------
-    courses : array-like, shape (n_components, n_times)
-        The time courses of components that share their events. They are not changed.
-    sfreq : float
-        The sampling rate in hertz.
-    samples : array-like, shape (n_events,)
-        Known events, as samples from 0. More are searched for.
-    bad : array-like of bool, shape (n_times,) | None
-        Samples that must not be used.
-    highpass : float
-        The corner frequency of the high-pass filter applied to the recording, in hertz.
-
-    Returns
-    -------
-    estimate : instance of Estimate
-        The artifact, exactly zero outside the windows around its events, and everywhere if there
-        are no events.
+    ``samples`` are known events, from 0, of which there may be more; ``bad`` samples are not used.
+    ``highpass`` is the corner frequency of the high-pass filter applied to the recording, in hertz.
     """
     courses = np.atleast_2d(np.asarray(courses, dtype=np.float64))
     n_times = courses.shape[1]
@@ -153,27 +86,32 @@ def artifact_part(
     step = max(1, round(sfreq / RATE))
     low, scales = at_low_rate(courses, bad, step)
     good = ~bad[::step]
-    events = _merge(np.asarray(samples, dtype=np.int64), int(_SAME * sfreq)) // step
+    events = _merge(np.asarray(samples, dtype=np.int64), int(APART * sfreq)) // step
     events = events[good[events.clip(0, len(good) - 1)]] if len(events) else events
     if not len(events) or not scales.all():
-        none = np.zeros(0, np.int64)
-        return Estimate(np.zeros_like(courses), none, np.zeros(0), none.reshape(0, 2), False)
-    reach = max(1, round(_JITTER * sfreq / step))
-    given, events = events, _aligned(low, events, reach)
+        return Estimate(np.zeros_like(courses), np.zeros(0, np.int64))
+    # A given event may miss the peak by a sample: with those of the EOG, the reduction in
+    # `sample28` of benchmarks.real is .90 without this and .95 with it.
+    given, events = events, _aligned(low, events)
     frame = Frame(sfreq / step, high_pass_kernel(highpass, sfreq / step))
     components = [Component(course, good, frame) for course in low]
     state = separate(components, events)
-    found = step * _as_given(state.events, given, reach)
-    model = _Model(components, scales, step, n_times)
+    found = step * _as_given(state.events, given)
     # A part leaves the power beyond that of the quiet seconds, and spares the time outside the
     # windows; if it leaves more than it spares, the whole component is removed.
     covered = _covered(state.events, frame, len(good))
-    if all(quietness(component) < covered for component in components):
-        part = np.where(bad, 0.0, courses)
-        windows = np.array([[0, n_times]])
-        return Estimate(part, found, state.weights, windows, True, model)
-    part, windows = _at_full_rate(state, model, n_times)
-    return Estimate(part, found, state.weights, windows, False, model)
+    whole = all(quietness(component) < covered for component in components)
+    sizes = frame, scales, step, n_times
+    part = np.where(bad, 0.0, courses) if whole else _at_full_rate(state, *sizes)
+    return Estimate(part, found, whole, partial(_sham_part, components, *sizes))
+
+
+def _sham_part(
+    components: list[Component], frame: Frame, scales: Array, step: int, n_times: int, sham: Samples
+) -> Array:
+    """Return the part removed for sham events by the model of the true events."""
+    state = estimate_given(components, np.unique(sham // step))
+    return _at_full_rate(state, frame, scales, step, n_times)
 
 
 def _covered(events: Samples, frame: Frame, n_times: int) -> float:
@@ -192,54 +130,24 @@ def high_pass_kernel(highpass: float, rate: float) -> Array | None:
     return create_filter(None, rate, highpass, None, verbose="error")
 
 
-def sham_part(estimated: Estimate, samples: ArrayLike) -> NDArray[np.float64]:
-    """Return what the same procedure removes for sham events.
-
-    Parameters
-    ----------
-    estimated : instance of Estimate
-        What :func:`artifact_part` returned for the true events. It is not changed.
-    samples : array-like, shape (n_events,)
-        The sham events, as samples from 0.
-
-    Returns
-    -------
-    part : ndarray, shape (n_components, n_times)
-        The part removed for them.
-    """
-    samples = np.asarray(samples, dtype=np.int64)
+def sham_part(estimated: Estimate, samples: Samples) -> Array:
+    """Return what the same procedure removes for sham events, samples from 0."""
     if estimated.whole or estimated.model is None or not len(samples):
         return np.where(estimated.whole, estimated.part, 0.0)
-    return estimated.model.sham(samples)
+    return estimated.model(np.asarray(samples))
 
 
-def sham_events(estimated: Estimate, sfreq: float, n_times: int) -> NDArray[np.int64]:
-    """Draw as many sham events as there are true ones, away from these.
+def sham_events(estimated: Estimate, sfreq: float, n_times: int) -> Samples:
+    """Draw as many sham events as there are true ones, away from these, always the same.
 
-    Parameters
-    ----------
-    estimated : instance of Estimate
-        The true events and their windows.
-    sfreq : float
-        The sampling rate in hertz.
-    n_times : int
-        The length of the recording.
-
-    Returns
-    -------
-    samples : ndarray, shape (n_events,)
-        Samples from 0, at least the length of a window apart; fewer if there is not enough room.
-        If the true events are too frequent for that, the midpoints between them. The seed is
-        fixed.
+    They are at least the length of a window apart; fewer if there is not enough room. If the true
+    events are too frequent for that, they are the midpoints between them.
     """
-    free = np.ones(n_times, bool)
-    for start, stop in estimated.windows:
-        free[start:stop] = False
-    reach = int(_SHAM_APART * sfreq)
+    free = ~estimated.part.any(axis=0)
+    reach = int((WINDOW[1] - WINDOW[0]) * sfreq)
     if not free.any() or free.sum() < reach * len(estimated.events) / 2:
         return (estimated.events[1:] + estimated.events[:-1]) // 2
-    rng = np.random.default_rng(0)
-    samples: list[int] = []
+    rng, samples = np.random.default_rng(0), []
     for _ in estimated.events:
         candidates = np.flatnonzero(free)
         if not len(candidates):
@@ -275,18 +183,16 @@ def at_low_rate(courses: Array, bad: Mask, step: int) -> tuple[Array, Array]:
     return np.array(low), scales
 
 
-def _at_full_rate(state: State, model: _Model, n_times: int) -> tuple[Array, Samples]:
-    """Return the sum of all events at the rate of the recording, and the windows."""
-    frame, step = model.components[0].frame, model.step
-    part, changed = np.zeros((len(model.components), n_times)), np.zeros(n_times, bool)
-    coarse = np.arange(frame.length)
+def _at_full_rate(state: State, frame: Frame, scales: Array, step: int, n_times: int) -> Array:
+    """Return the sum of all events at the rate of the recording."""
+    part = np.zeros((len(scales), n_times))
+    if not len(state.events):
+        return part
     fine = np.arange((frame.length - 1) * step + 1) / step
-    parts = model.scales[:, np.newaxis, np.newaxis] * state.parts
-    curves = CubicSpline(coarse, parts, axis=2, bc_type="clamped")(fine) if parts.size else parts
+    parts = scales[:, np.newaxis, np.newaxis] * state.parts
+    curves = CubicSpline(np.arange(frame.length), parts, axis=2, bc_type="clamped")(fine)
     for k, event in enumerate(state.events):
         first = (event + frame.start) * step
         begin, end = max(0, first), min(n_times, first + len(fine))
-        changed[begin:end] = True
         part[:, begin:end] += curves[:, k, begin - first : end - first]
-    edges = np.flatnonzero(np.diff(np.r_[False, changed, False].astype(int)))
-    return part, edges.reshape(-1, 2)
+    return part

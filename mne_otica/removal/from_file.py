@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import mne
 import numpy as np
-from numpy.typing import NDArray
 
+from mne_otica.utils.arrays import Array
 from mne_otica.utils.checks import _mult_cal_one
 
 if TYPE_CHECKING:
@@ -20,9 +20,7 @@ class RawCleanedOnRead(mne.io.BaseRaw):
     ``maps`` has a row for each channel of ``raw``, ``courses`` a column for each of its samples.
     """
 
-    def __init__(
-        self, raw: BaseRaw, maps: NDArray[np.float64], courses: NDArray[np.float64]
-    ) -> None:
+    def __init__(self, raw: BaseRaw, maps: Array, courses: Array) -> None:
         super().__init__(
             raw.info.copy(),
             preload=False,
@@ -37,14 +35,7 @@ class RawCleanedOnRead(mne.io.BaseRaw):
         self.set_annotations(raw.annotations, verbose="error")
 
     def _read_segment_file(
-        self,
-        data: NDArray[np.float64],
-        idx: Any,
-        fi: int,
-        start: int,
-        stop: int,
-        cals: NDArray[np.float64],
-        mult: NDArray[np.float64] | None,
+        self, data: Array, idx: Any, fi: int, start: int, stop: int, cals: Array, mult: Array | None
     ) -> None:
         raw, maps, courses = (self._raw_extras[fi][name] for name in ("raw", "maps", "courses"))
         span = slice(start - raw.first_samp, stop - raw.first_samp)

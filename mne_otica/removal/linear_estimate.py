@@ -9,31 +9,25 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
 from scipy.fft import idct, irfft, rfft
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, solve_toeplitz, toeplitz
 from scipy.signal import fftconvolve, get_window
 from scipy.signal.windows import tukey
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Samples = NDArray[np.int64]
+from mne_otica.utils.arrays import Array, Mask, Samples
 
 WINDOW = (-0.5, 0.7)  # s around the peak of an event in which the recording may change
+APART = -WINDOW[0] / 2  # s, the smallest distance of two events: eyes that flutter count once
 _MARGIN = 0.2  # s at either end of a window in which b goes to zero
 _CONTEXT = 0.8  # s on either side of a window, from which the rest inside is predicted
 _TILE = 4.0  # s, length of the stretches for the spectrum of the rest
 QUIET = 0.4  # quantile over stretches used as the spectrum of the rest
-_MOSTLY = 0.9  # least share of good samples in a stretch, if there are such stretches
-_WHITE = 1e-4  # share of white noise added to the rest, so that filtered-out bands do not count
 _DRIFT = 100.0  # prior standard deviation of offset and slope, relative to the rest: unknown
 _BUMP = 0.09  # s, standard deviation of the prior shape of a blink
 _HIGHEST = 25.0  # Hz; above, the covariance of the events is noise
 # Prior variability of events: height and local shape as shares of the height, latency and the
 # correlation length of local deviations in seconds; and the number of events this counts for.
 _HEIGHT_SD, _SHAPE_SD, _LATENCY_SD, _LOCAL, _PRIOR_EVENTS = 0.4, 0.2, 0.02, 0.05, 6.0
-_LEAST_RATIO = 8.0  # of the variances of events and rest, in directions in which events vary
-_FEW = 3  # events needed for a covariance
 
 
 class Frame:
@@ -92,17 +86,16 @@ class Component:
         self.course, self.good, self.frame = course, good, frame
         self.part = np.zeros_like(course)
 
-    def start(self, events: Samples) -> tuple[Array, Array]:
-        """Initialise b with the scaled median event; return the parts and heights."""
+    def start(self, events: Samples) -> Array:
+        """Initialise b with the scaled median event; return the parts."""
         windows = self.frame.cut(self.course, events)
         basis = self.frame.basis
         typical = basis @ (basis.T @ np.median(windows, axis=0))
         size = max(typical @ typical, np.finfo(float).tiny)
-        heights = windows @ typical / size
-        parts = np.outer(heights, typical)
+        parts = np.outer(windows @ typical / size, typical)
         for event, part in zip(events, parts, strict=True):
             self.add(event, part)
-        return parts, heights
+        return parts
 
     def add(self, event: int, part: Array) -> None:
         """Add to b in the window of one event."""
@@ -188,15 +181,13 @@ class Component:
             + _SHAPE_SD**2 * self.frame.local(size + 0.05 * size.max())
         )
         n_events = weights.sum()
-        if n_events < _FEW:
-            return expected
         basis = self.frame.basis
         seen = deviations @ basis
         seen = (weights[:, np.newaxis] * seen).T @ seen / n_events
         noise = basis.T @ self.unpredicted @ basis
         ratios, directions = eigh(seen, noise)
         # The ratio expected by chance alone for this many directions and events
-        chance = max(_LEAST_RATIO, (1 + np.sqrt(len(ratios) / n_events)) ** 2)
+        chance = (1 + np.sqrt(len(ratios) / n_events)) ** 2
         ratios = np.where(ratios > chance, ratios - 1, 0)
         half = basis @ (noise @ directions) * np.sqrt(ratios)
         share = n_events / (n_events + _PRIOR_EVENTS)
@@ -234,8 +225,8 @@ class Component:
         misfit -= np.sum(deviations * cho_solve(both, deviations), axis=0)
         return misfit / 2 + np.log(np.diag(alone[0]) / np.diag(both[0])).sum()
 
-    def matched_filter(self) -> tuple[Array, float]:
-        """Return the output of the matched filter of the mean event, and its variance."""
+    def matched_filter(self) -> Array:
+        """Return the output of the matched filter of the mean event."""
         frame = self.frame
         inner = cho_solve(self.factors[0], self.mean)
         weights = np.zeros(frame.around)
@@ -246,7 +237,7 @@ class Component:
         weights -= weights.mean() + slope * (slope @ weights) / (slope @ slope)
         output = fftconvolve(self.course - self.part, weights[::-1])
         peak = frame.context - frame.start
-        return output[frame.around - 1 - peak :][: len(self.course)], float(self.mean @ inner)
+        return output[frame.around - 1 - peak :][: len(self.course)]
 
 
 def autocovariance(rest: Array, good: Mask, rate: float, n_lags: int) -> Array:
@@ -262,15 +253,15 @@ def autocovariance(rest: Array, good: Mask, rate: float, n_lags: int) -> Array:
     tiles -= np.outer(tiles @ slope, slope)
     powers = np.abs(rfft(tiles * taper, n_fft)) ** 2
     shares = usable.mean(axis=1)
-    usable = shares >= min(_MOSTLY, shares.max())
     # Bad spans are bridged by lines, which hold next to no power.
+    usable = shares >= shares.max() / 2
     powers = powers[usable] / np.maximum(shares[usable], 1 / length)[:, np.newaxis]
     mean = powers.mean(axis=0)
     # For a stationary signal powers are exponentially distributed over stretches, so the mean
     # follows from a quantile, which stretches with artifacts hardly raise.
     quiet = np.minimum(np.quantile(powers, QUIET, axis=0) / -np.log1p(-QUIET), mean)
     lags = irfft(quiet)[:n_lags]
-    lags[0] = lags[0] * (1 + _WHITE) + np.finfo(float).tiny
+    lags[0] = lags[0] * (1 + 1e-4) + np.finfo(float).tiny  # for the inverse
     return lags
 
 

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import mne
 import numpy as np
 from mne.utils import logger, verbose
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from mne_otica.artifacts.find import check_kinds
+from mne_otica.artifacts.find import blink_times, check_kinds, component_events
 from mne_otica.artifacts.kinds import kinds
 from mne_otica.removal.by_kind import kind_part
 from mne_otica.removal.estimate import Estimate
 from mne_otica.removal.from_file import RawCleanedOnRead
-from mne_otica.removal.layout import Layout
-from mne_otica.removal.linear_estimate import Array, Mask, Samples
+from mne_otica.removal.layout import CHUNK, Layout
 from mne_otica.signals.low_rate import check_ica
 from mne_otica.signals.recording import quiet, runs, stretches
 from mne_otica.signals.unmixing import maps_in_volts
+from mne_otica.utils.arrays import Array, Mask, Samples
 from mne_otica.utils.checks import _check_option, _validate_flag, _validate_type
 from mne_otica.utils.docs import fill_doc
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from mne.io import BaseRaw
     from mne.preprocessing import ICA
 
-_PIECE = 2**14  # samples that are subtracted at a time, to limit memory
+_ENOUGH = 3  # blinks in the channels, to estimate a blink from
 
 REMOVALS = ("events", "component")
 
@@ -39,7 +38,7 @@ class Wanted(Protocol):
     """Components to remove, and the MNE events of the artifact; None searches for them."""
 
     components: list[int]
-    events: NDArray[np.int64] | None
+    events: Samples | None
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Part:
 
     kind: str | None
     components: list[int]
-    courses: NDArray[np.float64]
+    courses: Array
     estimate: Estimate | None = None
 
     @property
@@ -69,24 +68,18 @@ class Part:
 
     def only(self, components: Sequence[int]) -> Part:
         """Return the part of some of the components."""
-        rows = [k for k, one in enumerate(self.components) if one in components]
-        courses = self.courses[rows]
+        rows = [k for k, component in enumerate(self.components) if component in components]
         estimate = self.estimate
         if estimate is not None:
             estimate = replace(estimate, part=estimate.part[rows])
-        return replace(
-            self,
-            components=[self.components[k] for k in rows],
-            courses=courses,
-            estimate=estimate,
-        )
+        return Part(self.kind, [self.components[k] for k in rows], self.courses[rows], estimate)
 
 
 @dataclass(frozen=True)
 class Taken:
     """What is removed from the excluded components, a row for each, and its parts by kind."""
 
-    courses: NDArray[np.float64]
+    courses: Array
     parts: tuple[Part, ...] = ()
 
     @classmethod
@@ -128,8 +121,8 @@ def remove_artifacts(
         The kind of artifact: ``"blink"``, ``"eye movement"``, ``"heartbeat"``,
         ``"muscle"`` or ``"electrode"``. Of electrodes, whole components are removed.
     events : array-like, shape (n_events, 3) | None
-        MNE events at the artifacts, counted as in ``inst``. More blinks and beats are
-        searched for in the components; eye movements and muscle need no events. None uses the
+        MNE events at the artifacts, counted as in ``inst``. More blinks are searched for in
+        the components; eye movements and muscle need no events. None uses the
         blinks found by :func:`mne_otica.find_blink_events`; if these are too few to estimate a
         blink from, and in epochs, the large deflections of the first component. For the other
         kinds, None uses the events found in the components.
@@ -224,7 +217,7 @@ def to_take(
     return parts_of(inst, ica, of_kinds, by_hand, **options)
 
 
-def put_back(raw: BaseRaw, ica: ICA, courses: NDArray[np.float64]) -> BaseRaw:
+def put_back(raw: BaseRaw, ica: ICA, courses: Array) -> BaseRaw:
     """Undo `take_out` in place, up to rounding of the samples that it changed."""
     subtract(raw, ica, ica.exclude, -courses)
     return raw
@@ -260,26 +253,48 @@ def parts_of(
         rows = [every.index(k) for k in components]
         part = Part(kind, list(components), left[rows])
         if removal == "events":
-            samples = layout.samples(inst, ica, components, events, reject, kind)
-            highpass = inst.info["highpass"] or 0.0
+            if events is None:
+                samples = _found(inst, ica, components, reject, kind, layout)
+            else:
+                samples = layout.place(inst, events)
             levelled = _level(np.where(broken, np.nan, left[rows]), bad, whole_runs)
-            estimate_without = partial(
-                kind_part,
-                kinds()[kind].removal,
-                levelled,
-                inst.info["sfreq"],
-                samples,
-                highpass=highpass,
-            )
-            estimate = estimate_without(bad)
+            highpass, sfreq = inst.info["highpass"] or 0.0, inst.info["sfreq"]
+            own = kinds()[kind].removal, levelled, sfreq, samples
+            estimate = kind_part(*own, bad, highpass=highpass)
             annotated = bad & ~broken
             if kind == "blink" and annotated.any() and isinstance(inst, mne.io.BaseRaw):
                 # What is annotated says nothing about blinks elsewhere, but they are removed there.
-                estimate = estimate.joined(estimate_without(broken), annotated)
+                inside = kind_part(*own, broken, highpass=highpass)
+                estimate = estimate.joined(inside, annotated)
             part = Part(kind, list(components), np.where(broken, 0.0, estimate.part), estimate)
         left[rows] = left[rows] - part.courses
         parts.append(part)
     return Taken.of_parts(parts, every, courses.shape[1])
+
+
+def _found(
+    inst: BaseRaw | BaseEpochs,
+    ica: ICA,
+    components: Sequence[int],
+    reject: bool,
+    kind: str,
+    layout: Layout,
+) -> Samples:
+    """Return the events of a kind, found in the components, or for blinks in the channels.
+
+    If the channels show too few blinks, the large deflections of a component are used.
+    """
+    labels, samples = dict(ica.labels_), np.zeros(0, np.int64)
+    with quiet():
+        if kind != "blink":
+            samples = component_events(ica, inst, components, kind, reject)
+        elif isinstance(inst, mne.io.BaseRaw):
+            samples = blink_times(inst, ica=ica, reject_by_annotation=reject)[0] - inst.first_samp
+        if kind == "blink" and len(samples) < _ENOUGH:
+            more = component_events(ica, inst, components[:1], kind, reject)
+            samples = np.r_[samples, more]
+    ica.labels_ = labels
+    return layout.with_gaps(samples)
 
 
 def _level(courses: Array, bad: Mask, parts: Samples) -> Array:
@@ -292,9 +307,7 @@ def _level(courses: Array, bad: Mask, parts: Samples) -> Array:
     return courses
 
 
-def subtract(
-    inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], courses: NDArray[np.float64]
-) -> None:
+def subtract(inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], courses: Array) -> None:
     """Subtract time courses of components in place; where all are zero, no sample is touched."""
     maps = maps_in_volts(ica)[:, list(exclude)]
     picks = [inst.ch_names.index(name) for name in ica.ch_names]
@@ -303,12 +316,12 @@ def subtract(
         data = inst._data[epoch] if isinstance(inst, mne.BaseEpochs) else inst._data
         own = courses[:, start : start + layout.length]
         for first, last in runs(own.any(axis=0)):
-            for begin in range(first, last, _PIECE):
-                span = slice(begin, min(begin + _PIECE, last))
+            for begin in range(first, last, CHUNK):
+                span = slice(begin, min(begin + CHUNK, last))
                 data[picks, span] -= maps @ own[:, span]
 
 
-def without(raw: BaseRaw, ica: ICA, courses: NDArray[np.float64]) -> BaseRaw:
+def without(raw: BaseRaw, ica: ICA, courses: Array) -> BaseRaw:
     """Return a copy without these time courses of the components in ``ica.exclude``.
 
     A recording that is not loaded is not loaded here, either.

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.signal import detrend, find_peaks, get_window
 from scipy.special import expit
 
-from mne_otica.removal.linear_estimate import QUIET, Array, Component, Mask, Samples
+from mne_otica.removal.linear_estimate import APART, QUIET, Component
+from mne_otica.utils.arrays import Array, Mask, Samples
 
-REFRACTORY = 0.25  # s, smallest distance of two events
 _ROUNDS = 4  # of estimating the models and searching for more events
-_SWEEPS = 10  # at most, of estimating each event given its neighbours
-_CONVERGED = 1e-3  # change of a part, in standard deviations of the rest, that ends the sweeps
-_LEAST_Z = 3.0  # of the matched filter: noise has peaks below this everywhere
+_SWEEPS = 2  # of estimating each event given its neighbours
 # Prior log odds of an event that is given or found: by its height relative to the typical event,
 # up to _HEIGHTS and above, and by its similarity to it. Low ones need strong evidence: roving eyes
 # and head movements cause such deflections, which the Gaussian model of the rest does not cover.
@@ -22,10 +21,7 @@ _HEIGHTS = (0.2, 0.45, 0.55)
 _LIKENESS = (0.5, 0.6, 0.7, 0.8)
 _GIVEN = (-50, -50, -25, -25), (-50, -25, -25, -25), (-120, 3, 3, 3), (3, 3, 3, 3)
 _FOUND = (-150, -150, -70, -40), (-150, -150, -70, -40), (-220, -220, -220, -3), (-3, -3, -3, -3)
-_LOW = 0.45  # of the typical height: less at the edge of the recording is not accepted as an event
-_ABSENT = 0.3  # of the typical height: given events below this are not used for the model
-_ALIKE = 0.4  # least correlation of an event that is found with the typical event
-_KEEP = 0.05  # least probability of an event that is kept
+_ALIKE = 0.4  # least correlation of an event that is found with the typical one, see `oset30`
 _EYES = (1.0, 15.0)  # Hz, where eye movements are
 
 
@@ -51,10 +47,8 @@ class State:
 
 def separate(components: list[Component], events: Samples) -> State:
     """Estimate artifact and rest in turn, each given the other."""
-    parts, heights = zip(*[component.start(events) for component in components], strict=True)
-    # Given events without a deflection must not distort the model of the others.
-    weights = (np.max(heights, axis=0) > _ABSENT).astype(float)
-    state = State(events, np.ones(len(events), bool), weights, np.array(parts))
+    parts = np.array([component.start(events) for component in components])
+    state = State(events, np.ones(len(events), bool), np.ones(len(events)), parts)
     for k in range(_ROUNDS):
         for component, own in zip(components, state.parts, strict=True):
             component.learn_rest()
@@ -84,7 +78,8 @@ def _probabilities(components: list[Component], state: State) -> Array:
         typical += mean @ mean
     likeness = along / np.sqrt(np.maximum(size * typical, np.finfo(float).tiny))
     height = along / np.maximum(typical, np.finfo(float).tiny)
-    given = state.given & ~((height < _LOW) & components[0].is_cut(state.events))
+    # At the edge of the recording, small deflections are not accepted as events.
+    given = state.given & ~((height < _HEIGHTS[1]) & components[0].is_cut(state.events))
     odds = np.select(
         [height < limit for limit in _HEIGHTS],
         [_odds(likeness, given, k) for k in range(len(_HEIGHTS))],
@@ -101,7 +96,7 @@ def _odds(likeness: Array, given: Mask, height: int) -> Array:
 
 def _drop(components: list[Component], state: State, spare: Mask) -> State:
     """Drop improbable events, except some."""
-    keep = (state.weights >= _KEEP) | spare
+    keep = (state.weights > 0.5) | spare
     for component, own in zip(components, state.parts, strict=True):
         for event, part in zip(state.events[~keep], own[~keep], strict=True):
             component.add(event, -part)
@@ -109,22 +104,19 @@ def _drop(components: list[Component], state: State, spare: Mask) -> State:
 
 
 def _estimate(components: list[Component], state: State) -> None:
-    """Estimate each event given the others, until convergence."""
+    """Estimate each event given the others."""
     for component, own in zip(components, state.parts, strict=True):
-        enough = _CONVERGED * np.sqrt(component.lags[0])
-        for _ in range(_SWEEPS):
-            largest = 0.0
-            for k, event in enumerate(state.events):
-                change = state.weights[k] * component.estimate(event, own[k]) - own[k]
-                component.add(event, change)
-                own[k] += change
-                largest = max(largest, np.abs(change).max())
-            if largest < enough:
-                break
+        for k, event in [*enumerate(state.events)] * _SWEEPS:
+            change = state.weights[k] * component.estimate(event, own[k]) - own[k]
+            component.add(event, change)
+            own[k] += change
 
 
 def estimate_given(components: list[Component], events: Samples) -> State:
     """Estimate the parts of other events with the fitted models, which are not changed."""
+    components = [copy.copy(component) for component in components]
+    for component in components:
+        component.part = component.part.copy()
     parts = np.zeros((len(components), len(events), components[0].frame.length))
     state = State(events, np.ones(len(events), bool), np.ones(len(events)), parts)
     state.weights = _probabilities(components, state)
@@ -135,13 +127,10 @@ def estimate_given(components: list[Component], events: Samples) -> State:
 
 def _add(components: list[Component], state: State) -> State:
     """Search the residual for more events."""
-    filtered = [component.matched_filter() for component in components]
-    scale = np.sqrt(sum(variance for _, variance in filtered))
+    filtered = sum(component.matched_filter() for component in components)
     frame, good = components[0].frame, components[0].good
-    apart = max(1, int(REFRACTORY * frame.rate))
-    peaks, _ = find_peaks(
-        sum(output for output, _ in filtered), height=_LEAST_Z * scale, distance=apart
-    )
+    apart = max(1, int(APART * frame.rate))
+    peaks, _ = find_peaks(filtered, height=0, distance=apart)
     peaks = peaks[good[peaks]]
     if len(state.events):
         peaks = peaks[np.abs(peaks[:, np.newaxis] - state.events).min(axis=1) >= apart]

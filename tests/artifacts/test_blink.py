@@ -67,7 +67,7 @@ def test_blinks_win_over_pops_of_higher_kurtosis(blinking):
     assert (scores.rows[0].component, scores.rows[0].answer) == (truth, "yes")
     assert [row.component for row in scores.rows if row.remove] == [truth]
     loser = scores.row(by_kurtosis, "blink")
-    assert "one electrode" in loser.reason
+    assert "suddenly" in loser.reason
     assert ica.exclude == []
 
 
@@ -255,7 +255,7 @@ def test_scores_are_shown_plotted_and_tabulated(blinking):
     pytest.importorskip("pandas")
     frame = scores.to_data_frame()
     assert list(frame["component"]) == [row.component for row in scores.rows]
-    assert {"rate", "width", "answer", "reason"} <= set(frame.columns)
+    assert {"height", "width", "answer", "reason"} <= set(frame.columns)
 
 
 def test_an_eog_channel_speaks_for_the_component(blinking):

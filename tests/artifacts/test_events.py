@@ -125,7 +125,7 @@ def test_what_is_locked_to_blinks_is_told_from_chance_where_single_blinks_do_not
 def test_eyes_that_turn_explain_their_map_and_a_lobe_does_not():
     names = "Fp1 Fp2 F7 F3 Fz F4 F8 T7 C3 Cz C4 T8 P7 P3 Pz P4 P8 O1 O2".split()
     info = mne.create_info([f"EEG {name}-Ref" for name in names], 100.0, "eeg")
-    fields = eye_fields(info, info.ch_names)
+    fields, _ = eye_fields(info, info.ch_names)
     rng = np.random.default_rng(0)
     for direction in np.eye(3):
         turned = fields @ direction - 3

@@ -9,7 +9,6 @@ from benchmarks.kinds import BRAIN, MUSCLE
 from mne_otica.artifacts import maps as _maps
 from mne_otica.artifacts.events import steps
 from mne_otica.artifacts.kinds import probability, weigh
-from mne_otica.artifacts.maps import places
 from mne_otica.artifacts.rhythm import CERTAIN, follow, rhythms
 from mne_otica.signals.low_rate import Signals
 from mne_otica.signals.spectra import spectral_figures, usable_top
@@ -185,36 +184,9 @@ def test_muscle_is_judged_alike_on_caps_of_any_density(caps, direction, depth, m
     """The same focal and broad maps; MNE's own finder sums over pairs of channels."""
     spectrum = MUSCLE if muscle else BRAIN
     for info in caps.values():
-        at = places(info, info["ch_names"])
         one_map = Head(info).radial([direction], depth)[:, 0]
-        known = spectrum | dict(
-            rim=_maps.rim(one_map, at),
-            breadth=_maps.breadth(one_map, at),
-            focality=float(_maps.focality(one_map)),
-        )
+        known = spectrum | dict(focality=float(_maps.focality(one_map)))
         assert (probability(weigh("muscle", known)) >= 0.7) == muscle
-
-
-def test_places_come_from_positions_or_from_names():
-    names = ["Cz", "Fpz", "T7", "T8", "Oz"]
-    info = mne.create_info([f"EEG {name}-Ref" for name in names], 100.0, "eeg")
-    by_name = places(info, info.ch_names)
-    assert by_name[0, 2] > 0.95
-    assert by_name[1, 1] > 0.9
-    assert by_name[2, 0] < -0.9
-    assert np.isnan(places(mne.create_info(["A", "Fp1-F7"], 100.0, "eeg"), ["A", "Fp1-F7"])).all()
-
-
-@pytest.mark.parametrize("n_channels", [16, 32, 64, 128])
-def test_one_electrode_is_sharper_than_any_source_in_a_head_on_every_cap(n_channels):
-    info = simulate_raw(n_channels, 2.0, 60.0, n_blinks=0).raw.info
-    head = Head(info)
-    rng = np.random.default_rng(n_channels)
-    cortex = head.radial(rng.standard_normal((20, 3)) + [0, 0, 1], 0.8)
-    brains = [_maps.sharpness(one_map) for one_map in cortex.T]
-    # A tenth of what one electrode holds is in the others, here and there.
-    electrode = np.eye(n_channels)[3] + 0.1 * rng.uniform(-1, 1, n_channels)
-    assert _maps.sharpness(electrode) > max(brains)
 
 
 def test_what_is_large_has_a_map_of_its_own():
