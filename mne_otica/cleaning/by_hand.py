@@ -15,7 +15,7 @@ from mne_otica.artifacts.find import component_events
 from mne_otica.cleaning.clean import conclude
 from mne_otica.cleaning.decide import Decision, Found
 from mne_otica.cleaning.result import Cleaned
-from mne_otica.evaluation.methods import mark_cleaned
+from mne_otica.evaluation.methods_section import mark_cleaned
 from mne_otica.removal.remove import Taken, put_back, take_out
 from mne_otica.utils.checks import _validate_type
 

@@ -30,9 +30,9 @@ from mne_otica.cleaning.suspects import find_suspects
 from mne_otica.evaluation.benefit import benefit_of
 from mne_otica.evaluation.harm import MARGIN, harm_of
 from mne_otica.evaluation.measures import MOST_AFFECTED, KindResult, plain, reduction, rms_ratio
-from mne_otica.evaluation.methods import mark_cleaned, recording_facts
+from mne_otica.evaluation.methods_section import mark_cleaned, recording_facts
+from mne_otica.evaluation.sentences import evoked_line, hand_line, kind_line, none_line
 from mne_otica.evaluation.shares import condition_lines
-from mne_otica.evaluation.text import evoked_line, hand_line, kind_line, none_line
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
 from mne_otica.removal.estimate import sham_events, sham_part
 from mne_otica.removal.remove import REMOVALS, Part, Taken, without

@@ -11,8 +11,8 @@ from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica.artifacts import ArtifactScores, as_events, check_kinds, kinds, search
-from mne_otica.cleaning.earn import LEAST_GAIN, gains_at_events, gains_in_band
-from mne_otica.evaluation.text import PLURALS, component_names, none_line
+from mne_otica.cleaning.cross_check import LEAST_GAIN, gains_at_events, gains_in_band
+from mne_otica.evaluation.sentences import PLURALS, component_names, none_line
 from mne_otica.removal.estimate import sham_events, sham_part
 from mne_otica.removal.remove import Part, Taken, to_take
 from mne_otica.signals.reading import LowRate, LowRateRaw, filtered_copy

@@ -15,8 +15,8 @@ from scipy.signal import detrend
 
 from mne_otica.artifacts import search
 from mne_otica.cleaning.clean import check_options, conclude, estimated, fit_ica, settings_of
-from mne_otica.cleaning.cut import Cut
 from mne_otica.cleaning.decide import DEFAULT, earned, judged
+from mne_otica.cleaning.epochs_in_raw import Cut
 from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.cleaning.suspects import find_suspects

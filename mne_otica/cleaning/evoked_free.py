@@ -17,7 +17,7 @@ from scipy.linalg import solve
 from scipy.sparse import csr_array
 
 from mne_otica.artifacts import blink_times, search
-from mne_otica.evaluation.text import evoked_line
+from mne_otica.evaluation.sentences import evoked_line
 from mne_otica.signals.recording import annotated_bad, quiet
 from mne_otica.signals.unmixing import maps_in_volts, unmixing_in_volts
 

@@ -17,8 +17,8 @@ from mne_otica.artifacts import ArtifactScores
 from mne_otica.cleaning.suspects import told_suspects
 from mne_otica.evaluation.audit import Audited
 from mne_otica.evaluation.measures import KindResult, plain
-from mne_otica.evaluation.methods import methods_text
-from mne_otica.evaluation.text import component_names, kind_line
+from mne_otica.evaluation.methods_section import methods_text
+from mne_otica.evaluation.sentences import component_names, kind_line
 from mne_otica.ica import ICA
 from mne_otica.signals.recording import quiet
 from mne_otica.signals.unmixing import maps_in_volts

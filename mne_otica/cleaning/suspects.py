@@ -9,7 +9,7 @@ from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica.artifacts.maps import FRONTAL, eye_map
-from mne_otica.evaluation.text import listed
+from mne_otica.evaluation.sentences import listed
 from mne_otica.signals.low_rate import robust_scale
 from mne_otica.signals.recording import annotated_bad
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from mne_otica.evaluation.measures import MOST_AFFECTED
+from mne_otica.evaluation.sentences import PLURALS
 from mne_otica.evaluation.shares import (
     LEVEL,
     Row,
@@ -21,7 +22,6 @@ from mne_otica.evaluation.shares import (
     share_row,
     trials_with,
 )
-from mne_otica.evaluation.text import PLURALS
 from mne_otica.signals.conditions import Events, conditions_of
 from mne_otica.signals.windows import HALF_WINDOW
 from mne_otica.utils.checks import _picks_to_idx, _validate_number, _validate_type

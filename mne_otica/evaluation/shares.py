@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from mne_otica.evaluation.text import PLURALS
+from mne_otica.evaluation.sentences import PLURALS
 
 LEVEL = 0.05  # error rate of the tests, over all kinds; intervals hold 1 - LEVEL
 Row = dict[str, Any]

@@ -13,7 +13,7 @@ import numpy as np
 from mne.utils import warn
 
 from mne_otica.evaluation.audit import Audited
-from mne_otica.evaluation.methods import methods_text, references
+from mne_otica.evaluation.methods_section import methods_text, references
 from mne_otica.study import storage as files
 from mne_otica.study.rows import COLUMNS, KIND_COLUMNS, Row, badness, kept_rows
 from mne_otica.study.summary import kind_rows

@@ -11,7 +11,7 @@ from typing import Any
 from mne.utils import logger
 
 from mne_otica.artifacts import kinds
-from mne_otica.evaluation.text import component_names
+from mne_otica.evaluation.sentences import component_names
 from mne_otica.study import storage as files
 from mne_otica.study.inputs import Recording
 from mne_otica.study.state import STAGES, UnitState

@@ -30,8 +30,8 @@ from mne_otica.cleaning.decide import Found, find
 from mne_otica.cleaning.evoked_free import fit_evoked_free, onsets_of
 from mne_otica.cleaning.suspects import find_suspects
 from mne_otica.evaluation.measures import plain
-from mne_otica.evaluation.methods import mark_cleaned
-from mne_otica.evaluation.text import component_names
+from mne_otica.evaluation.methods_section import mark_cleaned
+from mne_otica.evaluation.sentences import component_names
 from mne_otica.removal.remove import Taken, take_out, to_take
 from mne_otica.signals.conditions import conditions_of
 from mne_otica.signals.reading import LowRateRaw, filtered_copy

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from mne_otica.artifacts import kinds
-from mne_otica.evaluation.text import PLURALS
+from mne_otica.evaluation.sentences import PLURALS
 from mne_otica.study import storage as files
 from mne_otica.study.rows import COLUMNS, KIND_COLUMNS, STATUSES, Row, badness
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from mne_otica.cleaning.overview import Glance, glances, parts
-from mne_otica.evaluation.text import component_names
+from mne_otica.evaluation.sentences import component_names
 from mne_otica.viz.drawing import info_of, sentences
 from mne_otica.viz.topomap import STANDARD, SmallMaps, small_maps
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from mne_otica import __version__
 from mne_otica.artifacts.kinds import ACCEPT, REMOVE
-from mne_otica.evaluation.text import PLURALS, component_names
+from mne_otica.evaluation.sentences import PLURALS, component_names
 
 if TYPE_CHECKING:
     from mne.io import BaseRaw

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mne_otica.evaluation.measures import KindResult
-from mne_otica.evaluation.text import LONGEST, hand_line, kind_line, none_line
+from mne_otica.evaluation.sentences import LONGEST, hand_line, kind_line, none_line
 
 
 def result(gone=0.93, cost=0.0, *, kind="blink", how="events", components=(0,), **more):
