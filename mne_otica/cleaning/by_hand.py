@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from mne_otica.artifacts import ArtifactScores, as_events, blink_times, check_kinds, restored
 from mne_otica.artifacts import kinds as all_kinds
 from mne_otica.artifacts.find import component_events
-from mne_otica.cleaning.clean import conclude
-from mne_otica.cleaning.decide import Decision, Found
+from mne_otica.cleaning.conclude import conclude
+from mne_otica.cleaning.found import Decision, Found
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.evaluation.methods_section import mark_cleaned
-from mne_otica.removal.remove import Taken, put_back, take_out
+from mne_otica.removal.remove import put_back, take_out
 from mne_otica.utils.checks import _validate_type
 
 if TYPE_CHECKING:
@@ -24,42 +24,10 @@ if TYPE_CHECKING:
 
     from mne_otica.ica import ICA
 
-BY_HAND = "Components chosen by hand"
-NOTHING = "nothing removed: no component chosen by hand"
+_SAVED = ("answer", "components", "reason", "not_removed")
 
 
-def conclude_choice(
-    cleaned: BaseRaw,
-    filtered: BaseRaw,
-    ica: ICA,
-    found: Found,
-    taken: Taken,
-    settings: dict[str, Any],
-    *,
-    brief: bool = False,
-) -> Cleaned:
-    """Call `conclude`, and note in the verdict if components were chosen by hand."""
-    result = conclude(cleaned, filtered, ica, found, taken, settings, brief=brief)
-    if sorted(ica.exclude) == sorted(found.components) or taken.of(None) is not None:
-        return result
-    if not ica.exclude:
-        return replace(result, verdict=NOTHING)
-    return replace(result, verdict=f"{result.verdict}. {BY_HAND}")
-
-
-def check_recording(result: Cleaned) -> None:
-    """Raise unless this is the result of a recording: epochs cannot be cleaned again."""
-    _validate_type(result, Cleaned, "result", "Cleaned")
-    if result.epochs is not None:
-        raise ValueError(
-            "This result is of epochs, which are not cleaned again; set result.ica.exclude to the "
-            "components that you chose, and call mne_otica.remove_artifacts(epochs, result.ica)."
-        )
-
-
-def rechosen(
-    result: Cleaned, components: Sequence[int], kind: str | None = None, *, brief: bool = False
-) -> Cleaned:
+def rechosen(result: Cleaned, components: Sequence[int], kind: str | None = None) -> Cleaned:
     """Return what a result would be with other components; see `Cleaned.with_components`."""
     _validate_type(components, (list, tuple, range, np.ndarray), "components", "a list of int")
     _validate_type(kind, (str, None), "kind", "a kind or None")
@@ -70,36 +38,36 @@ def rechosen(
             f"components {wrong} do not exist; choose from the {n_components} fitted, 0 to "
             f"{n_components - 1}."
         )
-    check_recording(result)
+    if result.epochs is not None:
+        raise ValueError(
+            "This result is of epochs, which are not cleaned again; set result.ica.exclude to the "
+            "components that you chose, and call mne_otica.remove_artifacts(epochs, result.ica)."
+        )
     ica = result.ica.copy()
     ica.exclude = sorted({int(k) for k in components})
     raw = put_back(result.raw.copy().load_data(verbose="error"), result.ica, result.removed)
     reject = result.settings["reject_by_annotation"]
     blinks = blinks_of_choice(raw, ica, result.artifacts, result.ica.exclude, reject)
-    decisions = {
-        name: Decision(
-            one.answer,
-            one.components,
-            blinks if name == "blink" and not one.components else one.events,
-            one.reason,
-            one.not_removed,
-        )
-        for name, one in result.kinds.items()
-    }
+    decisions = {}
+    for name, one in result.kinds.items():
+        events = blinks if name == "blink" and not one.components else one.events
+        kept = events[events[:, 1] == 0]
+        decisions[name] = Decision(one.answer, one.components, kept, one.reason, one.not_removed)
     if kind is not None:
         kind = check_kinds(kind, "kind")[0]
         add_choice(decisions, kind, ica.exclude, raw, ica, reject)
     found = Found(result.artifacts, decisions)
     taken = take_out(raw, ica, decisions, result.settings)
     mark_cleaned(raw.info, taken)
-    chosen = conclude_choice(raw, result._filtered, ica, found, taken, result.settings, brief=brief)
-    return replace(chosen.with_suspects(result.suspects), stability=result.stability)
+    options = dict(suspects=result.suspects)
+    chosen = conclude(raw, result._filtered, ica, found, taken, result.settings, **options)
+    return replace(chosen, stability=result.stability)
 
 
 def add_choice(
     decisions: dict[str, Decision],
     kind: str,
-    components: Sequence[int],
+    components: list[int],
     raw: BaseRaw,
     ica: ICA,
     reject: bool,
@@ -124,13 +92,8 @@ def found_content(found: Found) -> dict[str, Any]:
         "verdict": found.verdict,
         "components": found.components,
         "kinds": {
-            kind: {
-                "answer": decision.answer,
-                "components": decision.components,
-                "reason": decision.reason,
-                "not_removed": decision.not_removed,
-            }
-            for kind, decision in found.decisions.items()
+            kind: {name: getattr(one, name) for name in _SAVED}
+            for kind, one in found.decisions.items()
         },
         "artifacts": found.artifacts.stored(),
     }

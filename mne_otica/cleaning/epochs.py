@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from scipy.signal import detrend
 
 from mne_otica.artifacts import search
-from mne_otica.cleaning.clean import check_options, conclude, estimated, fit_ica, settings_of
-from mne_otica.cleaning.decide import DEFAULT, earned, judged
-from mne_otica.cleaning.epochs_in_raw import Cut
+from mne_otica.cleaning.clean import check_options, cleaned_raw, fit_ica, settings_of
+from mne_otica.cleaning.conclude import conclude
+from mne_otica.cleaning.cross_check import cross_checked
+from mne_otica.cleaning.decide import DEFAULT, judged
+from mne_otica.cleaning.epochs_in_raw import EpochsInRaw
 from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.cleaning.suspects import find_suspects
@@ -24,7 +26,7 @@ from mne_otica.removal.layout import Layout
 from mne_otica.removal.remove import Part, Taken, parts_of, subtract
 from mne_otica.signals.conditions import conditions_of
 from mne_otica.signals.reading import EPOCH_EDGE, LowRateRaw
-from mne_otica.signals.recording import mark_bad, quiet
+from mne_otica.signals.recording import quiet
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.utils.checks import RandomState, _validate_flag, _validate_type
 
@@ -134,21 +136,16 @@ def _in_recording(
     epochs: BaseEpochs, event_id: Mapping[str, int], raw: BaseRaw, **options: Any
 ) -> Cleaned:
     """Remove from loaded epochs, in place, what is estimated in their recording."""
-    cut = Cut.of(epochs, raw)
+    cut = EpochsInRaw.of(epochs, raw)
     conditions = conditions_of(raw, epochs.events, event_id) if event_id else {}
-    work = estimated(raw, conditions, **options)
-    if work.taken.courses.any():
-        maps = maps_in_volts(work.ica)[:, work.ica.exclude]
-        epochs._data -= cut.removed(maps, work.ica.ch_names, work.taken.courses)
-    outside = np.ones(raw.n_times, bool)
-    for start, stop in zip(*cut.inside, strict=True):
-        outside[start:stop] = False
-    outside = work.filtered.of_steps(outside)
-    mark_bad(work.filtered, outside, "BAD_no_epoch")  # the result is that of the epochs
-    epochs.info["bads"] = epochs.info["bads"] + [
-        name for name in work.raw.info["bads"] if name not in raw.info["bads"] + epochs.info["bads"]
-    ]
-    return replace(work.result(), epochs=epochs)
+    result = cleaned_raw(raw, conditions, cut.inside, **options)
+    if result.removed.any():
+        maps = maps_in_volts(result.ica)[:, result.ica.exclude]
+        epochs._data -= cut.removed(maps, result.ica.ch_names, result.removed)
+    known = raw.info["bads"] + epochs.info["bads"]
+    more = [name for name in result.raw.info["bads"] if name not in known]
+    epochs.info["bads"] = epochs.info["bads"] + more
+    return replace(result, epochs=epochs)
 
 
 def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> Cleaned:
@@ -189,14 +186,13 @@ def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> 
     parts = [_side_by_side(part, layout) for part in every.parts]
     taken = Taken.of_parts(parts, ica.exclude, joined.n_times)
     if parts:
-        found = earned(found, taken, ica, joined, True, in_band)
+        found = cross_checked(found, taken, ica, joined, True, in_band)
         taken = found.taken
     subtract(epochs, ica, ica.exclude, layout.spread(taken.courses))
     cleaned._data[_finite(cleaned)] = epochs._data
     settings = settings_of(ica, joined, joined.info["sfreq"], **options)
-    level = [in_band(part.courses) for part in taken.parts]
-    result = conclude(joined, joined, ica, found, taken, settings, level)
-    return replace(result.with_suspects(suspects), raw=None, epochs=cleaned)
+    result = conclude(joined, joined, ica, found, taken, settings, suspects=suspects)
+    return replace(result, raw=None, epochs=cleaned)
 
 
 def _finite(epochs: BaseEpochs) -> NDArray[np.bool_]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,10 @@ from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica.artifacts import ArtifactScores
-from mne_otica.cleaning.suspects import told_suspects
 from mne_otica.evaluation.audit import Audited
 from mne_otica.evaluation.measures import KindResult, plain
 from mne_otica.evaluation.methods_section import methods_text
-from mne_otica.evaluation.sentences import component_names, kind_line
+from mne_otica.evaluation.sentences import component_names, kind_line, suspects_line
 from mne_otica.ica import ICA
 from mne_otica.signals.recording import quiet
 from mne_otica.signals.unmixing import maps_in_volts
@@ -95,24 +94,6 @@ class Cleaned:
     epochs: BaseEpochs | None = None
     suspects: dict[str, str] = field(default_factory=dict)
     stability: Stability | None = None
-
-    def with_suspects(self, suspects: dict[str, str]) -> Cleaned:
-        """Return this result with a sentence about suspect channels.
-
-        Parameters
-        ----------
-        suspects : dict
-            The channels, with the reason.
-
-        Returns
-        -------
-        result : instance of Cleaned
-            A new result, or this one if there are none.
-        """
-        if not suspects:
-            return self
-        verdict = f"{self.verdict}. {told_suspects(suspects)}"
-        return replace(self, suspects=suspects, verdict=verdict)
 
     def filtered(self) -> BaseRaw:
         """Return the EEG that the ICA was fitted on, before cleaning.
@@ -315,7 +296,7 @@ class Cleaned:
             ("Components removed", ", ".join(component_names(self.ica.exclude)) or "none"),
             ("Components fitted", f"{self.ica.n_components_} by {self.ica.method}"),
             ("Samples changed", self._changed()),
-            ("Suspect channels", told_suspects(self.suspects).partition(": ")[2] or "none"),
+            ("Suspect channels", suspects_line(self.suspects).partition(": ")[2] or "none"),
         ]
         if self.artifacts.sensors:
             seen = [f"{name} {what}" for name, what in self.artifacts.sensors.items()]

@@ -9,7 +9,7 @@ from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica.artifacts.maps import FRONTAL, eye_map
-from mne_otica.evaluation.sentences import listed
+from mne_otica.evaluation.sentences import listed, suspects_line
 from mne_otica.signals.low_rate import robust_scale
 from mne_otica.signals.recording import annotated_bad
 
@@ -43,17 +43,12 @@ def find_suspects(
     left_out = [name for name, why in suspects.items() if not why.endswith(KEPT)]
     if len(filtered.ch_names) - len(left_out) < 2:
         raise ValueError(
-            f"Fewer than 2 EEG channels are left: {told_suspects(suspects)}. Check the channels, "
+            f"Fewer than 2 EEG channels are left: {suspects_line(suspects)}. Check the channels, "
             "or pass find_bad_channels=False."
         )
     if suspects:
-        logger.info(f"Channels: {told_suspects(suspects)}.")
+        logger.info(f"Channels: {suspects_line(suspects)}.")
     return suspects, left_out
-
-
-def told_suspects(suspects: dict[str, str]) -> str:
-    """Return which channels were left out, and why, as text."""
-    return f"suspect channels: {listed([f'{name} ({why})' for name, why in suspects.items()])}"
 
 
 def _suspects(raw: BaseRaw, filtered: BaseRaw, reject: bool) -> dict[str, str]:

@@ -11,12 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from mne_otica.evaluation.measures import MOST_AFFECTED, RMSReduction, reduction
-from mne_otica.signals.windows import (
-    HALF_WINDOW,
-    Pair,
-    whole_windows,
-    window_bounds,
-)
+from mne_otica.signals.windows import HALF_WINDOW, Pair, whole_windows, window_bounds
 from mne_otica.utils.checks import _check_option
 from mne_otica.utils.docs import fill_doc
 
@@ -124,6 +119,7 @@ def benefit_of(
         **_average_reduction(pair, cut * scale, used, bounds, blink_size, signs),
         ch_names=pair.ch_names,
         samples=np.asarray(events)[kept, 0],
+        signs=signs,
         n_edge=n_edge,
         n_bad=n_bad,
     )

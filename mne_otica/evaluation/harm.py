@@ -32,8 +32,8 @@ BANDS = {
     "beta": (13.0, 30.0),
     "gamma": (30.0, 45.0),
 }
-# Distance from the windows of blinks, in seconds: the same for all recordings, so that their
-# figures can be compared. Removal reaches 0.7 s from the peak of a blink, unless a
+# Distance from the windows of events, in seconds: the same for all kinds and recordings, so that
+# their figures can be compared. Removal reaches 0.7 s from the peak of a blink, unless a
 # high-pass filter prolongs it, so 1.25 s is beyond it.
 MARGIN = 1.0
 _LEAST_SECONDS = 2.0  # away from events; with less, there is no figure
@@ -81,16 +81,18 @@ def harm_of(
     limits: tuple[float, float] = (-HALF_WINDOW, HALF_WINDOW),
     sham: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
     brief: bool = False,
-    margin: float = MARGIN,
+    margin: float | None = MARGIN,
 ) -> Preservation:
     """Measure the harm on arrays; see `preservation`.
 
     ``sham`` are topographies and time courses of what would be removed for sham events.
-    ``brief`` skips spectra and rank.
+    ``brief`` skips spectra and rank. Without a margin, the whole recording is measured.
     """
-    bounds = window_bounds(*limits, pair.sfreq)
     samples = pair.samples(events)
-    free = free_samples(pair, samples, bounds, margin)
+    if margin is None:
+        free = ~pair.bad
+    else:
+        free = free_samples(pair, samples, window_bounds(*limits, pair.sfreq), margin)
     if free.sum() < _LEAST_SECONDS * pair.sfreq:
         warn(
             f"Only {free.sum() / pair.sfreq:.1f} s of the recording are away from its "

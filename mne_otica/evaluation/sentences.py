@@ -1,4 +1,4 @@
-"""The result in words: one sentence for each kind, all of one form."""
+"""The verdict: one sentence for each kind of artifact, all of one form."""
 
 from __future__ import annotations
 
@@ -15,9 +15,52 @@ PLURALS = {
     "muscle": "muscle",
     "electrode": "electrodes",
 }
+# What to try if little of an artifact was removed, and if much else was.
+_TRY_MORE = {
+    "blink": 'removal="component"',
+    "eye movement": 'removal="component"',
+    "heartbeat": "with an ECG channel, or leave them in",
+    "electrode": "marking the channel as bad",
+}
+_TRY_LESS = {
+    "blink": 'removal="events" or more channels',
+    "eye movement": "leaving them in, or with an EOG channel",
+    "muscle": "leaving it in",
+    "electrode": "marking the channel as bad",
+}
+BY_HAND = "Components chosen by hand"
+NOTHING = "nothing removed: no component chosen by hand"
 LONGEST = 200  # characters of a sentence
 _COMPONENT = re.compile(r"ICA(\d+)")
 _NAMED = 4  # components named in a sentence
+
+
+def verdict_of(
+    results: Mapping[str, KindResult],
+    *,
+    whole_by_hand: tuple[Sequence[int], float] | None = None,
+    chosen_by_hand: bool = False,
+    evoked_free: Mapping[str, Any] | None = None,
+    conditions: Sequence[str] = (),
+    suspects: Mapping[str, str] | None = None,
+) -> str:
+    """Return the sentences about a recording.
+
+    ``whole_by_hand`` are components that were removed entirely since a person chose them, and the
+    share of the signal in them; ``conditions`` are sentences about conditions that differ.
+    """
+    removed = {k: kind for kind, one in results.items() for k in one.components}
+    lines = [line for one in results.values() if (line := kind_line(one, removed))]
+    if whole_by_hand is not None:
+        lines.append(hand_line(*whole_by_hand))
+    elif chosen_by_hand:
+        lines = [*lines, BY_HAND] if removed else [NOTHING]
+    lines = lines or [none_line(results)]
+    if evoked_free:
+        lines += [evoked_line(evoked_free), *conditions]
+    if suspects:
+        lines.append(suspects_line(suspects))
+    return ". ".join(lines)
 
 
 def component_names(components: Sequence[int]) -> list[str]:
@@ -31,22 +74,42 @@ def kind_line(result: KindResult, elsewhere: Mapping[int, str] | None = None) ->
     ``elsewhere`` are the kinds that were removed from components.
     """
     name = PLURALS[result.kind]
-    if not result.components:
-        if result.not_removed:
-            kept = _kept(result.not_removed, elsewhere or {})
-            return f"{name}: found in {_names(result.not_removed)}, {kept}: {result.why}"
-        if result.answer == "unsure":
-            kept = _kept([int(k) for k in _COMPONENT.findall(result.reason)[:1]], elsewhere or {})
-            return _short(f"{name}: unsure, {kept}: {result.reason}", "; check it by eye")
+    if result.components:
+        return f"{name}: {_removed(result)}"
+    if result.not_removed:
+        kept = _kept(result.not_removed, elsewhere or {})
+        return _short(f"{name}: found in {_names(result.not_removed)}, {kept}: {result.why}")
+    if result.answer != "unsure":
         return ""
+    kept = _kept([int(k) for k in _COMPONENT.findall(result.reason)[:1]], elsewhere or {})
+    return _short(f"{name}: unsure, {kept}: {result.reason}", "; check it by eye")
+
+
+def _removed(result: KindResult) -> str:
+    """Return what was removed of a kind, what else, and what to try if that is poor."""
+    whole = "all of " if result.how == "component" else ""
+    told = [whole + _names(result.components)]
+    if result.l_freq is None:
+        of = f" of {len(result.events)}" if len(result.events) > result.n_removed else ""
+        n_events = len(result.events) if of else result.n_removed
+        told.insert(0, f"{result.n_removed}{of} event{'s' * (n_events != 1)}")
+    lost = 0 if result.harm is None else result.harm.rank_before - result.harm.rank_after
+    if lost > 0:
+        told.append(f"rank lower by {lost}")
+    source = f"({', '.join(told)})"
     if result.gone is None:
-        return f"{name}: removed {_source(result)}; no whole event to measure it by"
-    share = _percent(result.gone, 0)
-    if result.l_freq is not None:
-        line = f"{name}: {share} above {result.l_freq:g} Hz removed {_source(result)}"
-    else:
-        line = f"{name}: {share} removed {_source(result)}"
-    return line + _elsewhere(result) + _advice(result)
+        return f"removed {source}; no whole event to measure it by"
+    above = "" if result.l_freq is None else f" above {result.l_freq:g} Hz"
+    line = f"{_percent(result.gone, 0)}{above} removed {source}"
+    cost = result.cost
+    if cost is not None and cost == cost:
+        line += f"; {_percent(cost, 1)} "
+        line += "of the whole signal" if result.harm.margin is None else "elsewhere"
+    if result.little:
+        line += f"; poor: less than {100 * LEAST_REMOVED:.0f} %, try {_TRY_MORE[result.kind]}"
+    elif result.much_else:
+        line += f"; poor: more than {100 * OVER_CLEANED:.0f} %, try {_TRY_LESS[result.kind]}"
+    return line
 
 
 def _kept(components: Sequence[int], elsewhere: Mapping[int, str]) -> str:
@@ -60,39 +123,9 @@ def _percent(share: float, digits: int) -> str:
     return "over 100 %" if share > 1 else f"{100 * max(share, 0.0):.{digits}f} %"
 
 
-def _elsewhere(result: KindResult) -> str:
-    cost = result.cost
-    if cost is None or cost != cost:
-        return "; events too frequent to measure elsewhere" if result.l_freq is None else ""
-    return f"; {_percent(cost, 1)} " + ("elsewhere" if result.l_freq is None else "of the signal")
-
-
-def _advice(result: KindResult) -> str:
-    """Return which limit a poor result fails, and what to try."""
-    if not result.poor:
-        return ""
-    if result.cost is not None and result.cost > OVER_CLEANED:
-        if result.how == "component":
-            return "; poor: much else removed, try fewer artifacts or more channels"
-        return "; poor: much else removed, check the components"
-    return f"; poor: less than {LEAST_REMOVED:.0%} removed, check the components".replace("%", " %")
-
-
-def _source(result: KindResult) -> str:
-    """Return events and components, in brackets."""
-    n_events = len(result.events)
-    told = [] if result.l_freq is not None else [f"{n_events} event{'s' * (n_events != 1)}"]
-    whole = "all of " if result.how == "component" else ""
-    told.append(whole + _names(result.components))
-    lost = 0 if result.harm is None else result.harm.rank_before - result.harm.rank_after
-    if lost > 0:
-        told.append(f"rank lower by {lost}")
-    return f"({', '.join(told)})"
-
-
 def hand_line(components: Sequence[int], share: float) -> str:
     """Return the sentence about whole components that a person chose."""
-    return f"chosen by hand: {_names(components)}; {_percent(share, 1)} of the signal removed"
+    return f"chosen by hand: {_names(components)}; {_percent(share, 1)} of the whole signal removed"
 
 
 def evoked_line(facts: Mapping[str, Any]) -> str:
@@ -102,12 +135,16 @@ def evoked_line(facts: Mapping[str, Any]) -> str:
         for name, clean in facts["clean_trials"].items()
         if name not in facts["left_out"]
     ]
-    line = (
-        f"fitted without the evoked responses of {' and '.join(told)}" if told else "fitted as is"
-    )
+    what = f"without the evoked responses of {' and '.join(told)}" if told else "as is"
+    line = f"fitted {what}"
     if facts["left_out"]:
         line += f"; too few trials without blinks: {', '.join(facts['left_out'])}"
-    return _short(line, "")
+    return _short(line)
+
+
+def suspects_line(suspects: Mapping[str, str]) -> str:
+    """Return which channels look broken, and why."""
+    return f"suspect channels: {listed([f'{name} ({why})' for name, why in suspects.items()])}"
 
 
 def none_line(kinds: Iterable[str]) -> str:
@@ -126,7 +163,7 @@ def _names(components: Sequence[int]) -> str:
     return listed(component_names(components))
 
 
-def _short(line: str, advice: str) -> str:
+def _short(line: str, advice: str = "") -> str:
     """Return a sentence with its advice, without the last clauses if it is too long."""
     while len(line) + len(advice) > LONGEST and " and " in line:
         line = line.rpartition(" and ")[0]

@@ -19,19 +19,15 @@ from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica.cleaning import clean as cleaning
-from mne_otica.cleaning.by_hand import (
-    BY_HAND,
-    add_choice,
-    conclude_choice,
-    found_again,
-    found_content,
-)
-from mne_otica.cleaning.decide import Found, find
+from mne_otica.cleaning.by_hand import add_choice, found_again, found_content
+from mne_otica.cleaning.conclude import conclude, versions
+from mne_otica.cleaning.decide import find
 from mne_otica.cleaning.evoked_free import fit_evoked_free, onsets_of
+from mne_otica.cleaning.found import Found
 from mne_otica.cleaning.suspects import find_suspects
 from mne_otica.evaluation.measures import plain
 from mne_otica.evaluation.methods_section import mark_cleaned
-from mne_otica.evaluation.sentences import component_names
+from mne_otica.evaluation.sentences import BY_HAND, component_names
 from mne_otica.removal.remove import Taken, take_out, to_take
 from mne_otica.signals.conditions import conditions_of
 from mne_otica.signals.reading import LowRateRaw, filtered_copy
@@ -100,7 +96,7 @@ class UnitStages(UnitState):
             self.notes.moved(path, sidecar.parent / path.name)
 
     def _versions(self) -> dict[str, str]:
-        found = cleaning.versions()
+        found = versions()
         if self.unit.recordings[0].bids_root is not None:
             found["mne_bids"] = version("mne_bids")
         return found
@@ -365,8 +361,8 @@ class UnitStages(UnitState):
             trials = conditions_of(cleaned, list(free["trials"]))
             settings["evoked_free"] = free | {"onsets": onsets_of(trials, cleaned.info["sfreq"])}
         found = self._found(recording, ica)
-        result = conclude_choice(cleaned, filtered, ica, found, taken, settings, brief=brief)
-        result = result.with_suspects(self._suspects or {})
+        options = dict(suspects=self._suspects, brief=brief)
+        result = conclude(cleaned, filtered, ica, found, taken, settings, **options)
         named = self.kinds_by_hand()
         idle = [k for k, kind in named.items() if k not in result.kinds[kind].components]
         told = [result.verdict]

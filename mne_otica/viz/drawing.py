@@ -11,7 +11,6 @@ import numpy as np
 from mne.viz.utils import plt_show
 from numpy.typing import NDArray
 
-from mne_otica.artifacts import kinds
 from mne_otica.cleaning.overview import parts
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.signals.unmixing import unmixing_in_volts
@@ -131,17 +130,6 @@ def event_times(result: Cleaned, part: KindResult) -> NDArray[np.float64]:
     return (part.events[:, 0] - raw.origin) / raw.sfreq
 
 
-def _turns(result: Cleaned, part: KindResult) -> NDArray[np.float64]:
-    """Return 1 or -1 for each event, so that steps of opposite sign do not cancel."""
-    samples = result._filtered.samples(part.benefit.samples[:, np.newaxis])
-    if kinds()[part.kind].removal.shape != "step" or not part.components:
-        return np.ones(len(samples))
-    from mne_otica.cleaning.decide import directions
-
-    taken = result._taken[result.ica.exclude.index(part.components[0])]
-    return directions(taken, samples, result._filtered.info["sfreq"])
-
-
 def cut(
     result: Cleaned, data: NDArray[np.float64], part: KindResult
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -152,7 +140,7 @@ def cut(
     padded = np.pad(1e6 * data, half, constant_values=np.nan)
     samples = raw.samples(part.benefit.samples[:, np.newaxis])
     windows = np.array([padded[k : k + 2 * half + 1] for k in samples])
-    windows *= _turns(result, part)[:, np.newaxis]
+    windows *= part.benefit.signs[:, np.newaxis]
     keep = np.isfinite(windows).all(axis=1)
     times = np.arange(-half, half + 1) / sfreq
     # If all windows reach beyond the recording, draw what there is of them.

@@ -1,0 +1,271 @@
+"""Measure what was removed from a recording, and put it into a result."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import mne
+import numpy as np
+from mne.utils import logger
+from numpy.typing import NDArray
+from scipy.signal import find_peaks
+
+from mne_otica import __version__
+from mne_otica.artifacts import kinds
+from mne_otica.cleaning.cross_check import removed_events, signs_of
+from mne_otica.cleaning.result import Cleaned
+from mne_otica.evaluation.benefit import benefit_of
+from mne_otica.evaluation.harm import MARGIN, harm_of
+from mne_otica.evaluation.measures import MISSED, MOST_AFFECTED, KindResult, plain, rms_ratio
+from mne_otica.evaluation.methods_section import recording_facts
+from mne_otica.evaluation.sentences import verdict_of
+from mne_otica.evaluation.shares import condition_lines
+from mne_otica.removal.estimate import sham_events, sham_part
+from mne_otica.signals.recording import quiet
+from mne_otica.signals.unmixing import maps_in_volts
+from mne_otica.signals.windows import HALF_WINDOW, Pair
+
+if TYPE_CHECKING:
+    from mne.io import BaseRaw
+
+    from mne_otica.cleaning.found import Found
+    from mne_otica.ica import ICA
+    from mne_otica.removal.remove import Part, Taken
+    from mne_otica.signals.reading import LowRateRaw
+
+Array = NDArray[np.float64]
+NO_GAIN = "no measurable reduction at the channels"
+# A deflection of the channels counts as a blink that was missed if it has half the median height of
+# those removed, and their topography: benchmarks.stated, `mmidb_S002R01`.
+_SHARE, _ALIKE = 0.5, 0.8
+
+
+def conclude(
+    raw: BaseRaw,
+    filtered: LowRateRaw,
+    ica: ICA,
+    found: Found,
+    taken: Taken,
+    settings: dict[str, Any],
+    *,
+    suspects: dict[str, str] | None = None,
+    brief: bool = False,
+) -> Cleaned:
+    """Measure benefit and harm of the removal, and return the result.
+
+    ``suspects`` are channels that look broken, with the reason. ``brief`` measures only what the
+    verdict needs, for interactive use.
+    """
+    in_band = {
+        part.kind: found.in_band[part.kind]
+        if part.kind in found.in_band
+        else filtered.like(part.courses)
+        for part in taken.parts
+    }
+    total = np.zeros((len(taken.courses), filtered.n_times))
+    for part in taken.parts:
+        total[[ica.exclude.index(k) for k in part.components]] += in_band[part.kind]
+    reject = settings["reject_by_annotation"]
+    sides = _Sides(filtered, maps_in_volts(ica), taken, in_band, reject, brief)
+    results = {kind: _measured(kind, found, sides) for kind in found.decisions}
+    lines = []
+    if facts := settings.get("evoked_free"):
+        found_at = {kind: one.events[:, 0] - raw.first_samp for kind, one in results.items()}
+        lines = condition_lines(found_at, facts, raw.info["sfreq"])
+    by_hand = taken.of(None)
+    verdict = verdict_of(
+        results,
+        whole_by_hand=None if by_hand is None else (by_hand.components, sides.share(by_hand)),
+        chosen_by_hand=sorted(ica.exclude) != sorted(found.components),
+        evoked_free=facts,
+        conditions=lines,
+        suspects=suspects or {},
+    )
+    logger.info(f"Clean: {verdict}.")
+    if not brief:
+        band = settings["l_freq"], settings["h_freq"]
+        settings = settings | recording_facts(raw, filtered, band)
+    return Cleaned(
+        raw=raw,
+        ica=ica,
+        events=_all_events(results),
+        artifacts=found.artifacts,
+        kinds=results,
+        removed=taken.courses,
+        settings=plain(settings),
+        versions=versions(),
+        verdict=verdict,
+        status=_status(results, taken),
+        _filtered=filtered,
+        _taken=total,
+        suspects=suspects or {},
+    )
+
+
+def _status(results: dict[str, KindResult], taken: Taken) -> str:
+    """Return the status: what was removed, or why nothing was."""
+    if taken.courses.any():
+        return "poor" if any(one.poor for one in results.values() if one.components) else "cleaned"
+    return "unsure" if any(one.answer == "unsure" for one in results.values()) else "none"
+
+
+def _all_events(results: dict[str, KindResult]) -> NDArray[np.int64]:
+    """Return the events of all kinds that were removed by events, and blinks in any case."""
+    chosen = [
+        one.events
+        for kind, one in results.items()
+        if kind == "blink" or one.how in ("events", "component")
+    ]
+    events = np.concatenate([np.zeros((0, 3), np.int64), *chosen])
+    return events[np.argsort(events[:, 0], kind="stable")]
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """A recording before and after removals, in the band of the fit.
+
+    ``in_band`` is what each part removes there, by kind, and ``maps`` are those of all components.
+    """
+
+    filtered: LowRateRaw
+    maps: Array
+    taken: Taken
+    in_band: dict[str | None, Array]
+    reject: bool
+    brief: bool
+
+    def pair(self, *parts: Part) -> Pair:
+        """Return the recording before and after the removal of some parts."""
+        before, changed = self.filtered._data, np.zeros(self.filtered.n_times, bool)
+        after = before.copy()
+        for part in parts:
+            after -= self.maps[:, part.components] @ self.in_band[part.kind]
+            changed |= self.filtered.of_steps(part.courses.any(axis=0))
+        # A filter spreads what was removed; samples that did not change have no harm.
+        after[:, ~changed] = before[:, ~changed]
+        return Pair.of_arrays(self.filtered, before, after, range(len(before)), self.reject)
+
+    def share(self, part: Part) -> float:
+        """Return the RMS of what a part removes, relative to that of the recording."""
+        maps, courses = self.maps[:, part.components], self.in_band[part.kind]
+        return rms_ratio(
+            np.sum((maps.T @ maps) * (courses @ courses.T)), np.sum(self.filtered._data**2)
+        )
+
+
+def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
+    """Return the result for one kind: the decision, and benefit and harm of the removal."""
+    decision, part, filtered = found.decisions[kind], sides.taken.of(kind), sides.filtered
+    result = KindResult(
+        kind=kind,
+        answer=decision.answer,
+        components=[],
+        events=decision.events,
+        how="none",
+        reason=decision.reason,
+        not_removed=decision.not_removed,
+        why=NO_GAIN if decision.not_removed else "",
+    )
+    if part is None or not part.courses.any():
+        return result
+    own = sides.pair(part)
+    result = replace(result, components=list(part.components), how=part.how, l_freq=part.l_freq)
+    if part.l_freq is not None:
+        gone = _gone_above(part, sides)
+        with quiet():
+            harm = harm_of(own, np.zeros((0, 3), int), brief=sides.brief, margin=None)
+        return replace(result, gone=gone, harm=harm)
+    events, given = decision.events, decision.given
+    if given is None:
+        given, events = events, removed_events(part, events, filtered)
+    # Events that the removal found in its own components would favour it.
+    measured = given if len(given) else events
+    if part.how == "events" and kinds()[kind].removal.shape == "bump":
+        missed = _missed(events, filtered, own.bad)
+        events, measured = (_merged(some, missed) for some in (events, measured))
+    result = replace(result, events=events)
+    signs = signs_of(kind, part.courses, measured[:, 0] - filtered.origin, filtered.sfreq)
+    # At the events, the recording is compared with what is returned, without any of the artifacts.
+    alone = len(sides.taken.parts) == 1
+    with quiet():
+        try:
+            benefit = benefit_of(
+                own if alone else sides.pair(*sides.taken.parts), measured, signs=signs
+            )
+        except ValueError:  # there are none, or the edges or bad spans cut every window
+            return result
+        options = dict(sham=_sham(part, found, sides), brief=sides.brief)
+        # A heart beats everywhere, and other artifacts may be as frequent.
+        margin = None if kinds()[kind].removal.shape == "beat" else MARGIN
+        harm = harm_of(own, events, margin=margin, **options)
+        if np.isnan(harm.taken_out):
+            harm = harm_of(own, events, margin=None, **options)
+    logger.info(f"Evaluate: {len(events)} {kind} events, {harm.seconds:.0f} s away from them.")
+    return replace(result, gone=benefit.average, benefit=benefit, harm=harm)
+
+
+def _missed(
+    events: NDArray[np.int64], filtered: LowRateRaw, bad: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Return deflections of the channels like the events, where there is none of them.
+
+    Those of a flutter, for instance: neither the search nor the removal may tell its blinks apart.
+    """
+    data, sfreq = filtered._data, filtered.info["sfreq"]
+    samples = filtered.samples(events)
+    average = data[:, samples].mean(axis=1)
+    most = np.argsort(-np.abs(average))[:MOST_AFFECTED]
+    course = average[most] @ data[most]
+    height = _SHARE * np.median(course[samples])
+    if height <= 0:
+        return events[:0]
+    peaks, _ = find_peaks(course, height, distance=HALF_WINDOW * sfreq, prominence=height)
+    alike = [np.corrcoef(average, data[:, peak])[0, 1] >= _ALIKE for peak in peaks]
+    peaks = peaks[np.array(alike, bool) & ~bad[peaks]]
+    away = np.abs(peaks[:, np.newaxis] - samples).min(axis=1, initial=filtered.n_times)
+    new = peaks[away > HALF_WINDOW * sfreq / 2] * filtered.step + filtered.origin
+    return np.column_stack([new, np.full(len(new), MISSED), np.full(len(new), events[0, 2])])
+
+
+def _merged(events: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
+    events = np.concatenate([events, more])
+    return events[np.argsort(events[:, 0], kind="stable")]
+
+
+def _gone_above(part: Part, sides: _Sides) -> float:
+    """Return the reduction above the edge of the band at the channels most affected."""
+    sfreq, courses = sides.filtered.info["sfreq"], sides.in_band[part.kind]
+    maps = sides.maps[:, part.components]
+
+    def high(x: Array) -> Array:
+        return mne.filter.filter_data(x, sfreq, part.l_freq, None, verbose="error")
+
+    courses = high(courses)
+    most = np.argsort(-np.einsum("ca,ab,cb->c", maps, courses @ courses.T, maps))[:MOST_AFFECTED]
+    before = high(sides.filtered._data[most])
+    after = before - maps[most] @ courses
+    return 1 - rms_ratio(np.sum(after**2), np.sum(before**2))
+
+
+def _sham(part: Part, found: Found, sides: _Sides) -> tuple[Array, Array] | None:
+    """Return topographies and time courses of what would be removed for sham events."""
+    if sides.brief or part.estimate is None or part.estimate.model is None:
+        return None
+    courses = found.shams.get(part.kind)
+    if courses is None:
+        samples = sham_events(part.estimate, sides.filtered.sfreq, part.courses.shape[1])
+        courses = sides.filtered.like(sham_part(part.estimate, samples))
+    return sides.maps[:, part.components], courses
+
+
+_version = cache(version)  # reading the metadata takes time
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that the result depends on."""
+    found = {"python": platform.python_version(), "mne_otica": __version__}
+    return found | {name: _version(name) for name in ("mne", "numpy", "scipy")}
