@@ -12,6 +12,7 @@ import mne
 import numpy as np
 from mne.utils import logger
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d
 from scipy.signal import find_peaks
 
 from mne_otica import __version__
@@ -42,6 +43,7 @@ NO_GAIN = "no measurable reduction at the channels"
 # A deflection of the channels counts as a blink that was missed if it has half the median height of
 # those removed, and their topography: benchmarks.stated, `mmidb_S002R01`.
 _SHARE, _ALIKE = 0.5, 0.8
+_SMOOTH = 0.02  # s
 
 
 def conclude(
@@ -140,13 +142,10 @@ class _Sides:
 
     def pair(self, *parts: Part) -> Pair:
         """Return the recording before and after the removal of some parts."""
-        before, changed = self.filtered._data, np.zeros(self.filtered.n_times, bool)
+        before = self.filtered._data
         after = before.copy()
         for part in parts:
             after -= self.maps[:, part.components] @ self.in_band[part.kind]
-            changed |= self.filtered.of_steps(part.courses.any(axis=0))
-        # A filter spreads what was removed; samples that did not change have no harm.
-        after[:, ~changed] = before[:, ~changed]
         return Pair.of_arrays(self.filtered, before, after, range(len(before)), self.reject)
 
     def share(self, part: Part) -> float:
@@ -160,11 +159,12 @@ class _Sides:
 def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
     """Return the result for one kind: the decision, and benefit and harm of the removal."""
     decision, part, filtered = found.decisions[kind], sides.taken.of(kind), sides.filtered
+    events = decision.events
     result = KindResult(
         kind=kind,
         answer=decision.answer,
         components=[],
-        events=decision.events,
+        events=events,
         how="none",
         reason=decision.reason,
         not_removed=decision.not_removed,
@@ -172,32 +172,32 @@ def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
     )
     if part is None or not part.courses.any():
         return result
-    own = sides.pair(part)
     result = replace(result, components=list(part.components), how=part.how, l_freq=part.l_freq)
     if part.l_freq is not None:
-        gone = _gone_above(part, sides)
         with quiet():
-            harm = harm_of(own, np.zeros((0, 3), int), brief=sides.brief, margin=None)
-        return replace(result, gone=gone, harm=harm)
-    events, given = decision.events, decision.given
+            harm = harm_of(sides.pair(part), events[:0], brief=sides.brief, margin=None)
+        return replace(result, gone=_gone_above(part, sides), harm=harm)
+    given = decision.given
     if given is None:
         given, events = events, removed_events(part, events, filtered)
+    # At the events, the recording is compared with what is returned, without any of the artifacts.
+    cleaned = sides.pair(*sides.taken.parts)
     # Events that the removal found in its own components would favour it.
     measured = given if len(given) else events
-    if part.how == "events" and kinds()[kind].removal.shape == "bump":
-        missed = _missed(events, filtered, own.bad)
+    if part.how == "events" and kinds()[kind].removal.shape == "bump" and len(events):
+        missed = _missed(events, filtered, cleaned.bad)
         events, measured = (_merged(some, missed) for some in (events, measured))
     result = replace(result, events=events)
     signs = signs_of(kind, part.courses, measured[:, 0] - filtered.origin, filtered.sfreq)
-    # At the events, the recording is compared with what is returned, without any of the artifacts.
-    alone = len(sides.taken.parts) == 1
     with quiet():
         try:
-            benefit = benefit_of(
-                own if alone else sides.pair(*sides.taken.parts), measured, signs=signs
-            )
+            benefit = benefit_of(cleaned, measured, signs=signs)
         except ValueError:  # there are none, or the edges or bad spans cut every window
             return result
+        own = cleaned if len(sides.taken.parts) == 1 else sides.pair(part)
+        # A filter spreads what was removed; samples that did not change have no harm.
+        same = ~filtered.of_steps(part.courses.any(axis=0))
+        own.after[:, same] = own.before[:, same]
         options = dict(sham=_sham(part, found, sides), brief=sides.brief)
         # A heart beats everywhere, and other artifacts may be as frequent.
         margin = None if kinds()[kind].removal.shape == "beat" else MARGIN
@@ -215,19 +215,25 @@ def _missed(
 
     Those of a flutter, for instance: neither the search nor the removal may tell its blinks apart.
     """
-    data, sfreq = filtered._data, filtered.info["sfreq"]
-    samples = filtered.samples(events)
-    average = data[:, samples].mean(axis=1)
+    sfreq, samples = filtered.info["sfreq"], filtered.samples(events)
+    near = np.arange(-1, 2) * max(1, round(_SMOOTH * sfreq))
+
+    def maps_at(peaks: NDArray[np.int64]) -> Array:
+        at = (peaks[:, np.newaxis] + near).clip(0, filtered.n_times - 1)
+        return filtered._data[:, at].mean(axis=2)
+
+    average = maps_at(samples).mean(axis=1)
     most = np.argsort(-np.abs(average))[:MOST_AFFECTED]
-    course = average[most] @ data[most]
+    course = gaussian_filter1d(average[most] @ filtered._data[most], _SMOOTH * sfreq)
     height = _SHARE * np.median(course[samples])
     if height <= 0:
         return events[:0]
-    peaks, _ = find_peaks(course, height, distance=HALF_WINDOW * sfreq, prominence=height)
-    alike = [np.corrcoef(average, data[:, peak])[0, 1] >= _ALIKE for peak in peaks]
-    peaks = peaks[np.array(alike, bool) & ~bad[peaks]]
+    apart = round(HALF_WINDOW * sfreq)
+    peaks, _ = find_peaks(course, height, distance=apart, prominence=height)
+    alike = [np.corrcoef(average, one)[0, 1] >= _ALIKE for one in maps_at(peaks).T]
     away = np.abs(peaks[:, np.newaxis] - samples).min(axis=1, initial=filtered.n_times)
-    new = peaks[away > HALF_WINDOW * sfreq / 2] * filtered.step + filtered.origin
+    peaks = peaks[np.array(alike, bool) & (away > apart) & ~bad[peaks]]
+    new = peaks * filtered.step + filtered.origin
     return np.column_stack([new, np.full(len(new), MISSED), np.full(len(new), events[0, 2])])
 
 

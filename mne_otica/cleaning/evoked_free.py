@@ -46,30 +46,10 @@ def fit_evoked_free(
     """Fit an ICA, without the responses to the trials of each condition if there are any.
 
     The responses are estimated twice: from the samples without blinks, and, after removing the
-    components of the eyes that the first fit found, from all trials.
-
-    Parameters
-    ----------
-    fit : callable
-        Fits an ICA on a filtered recording.
-    filtered : instance of Raw
-        The filtered copy.
-    inst : instance of Raw | instance of Epochs
-        The recording, to find the blinks in.
-    conditions : dict
-        The samples of the trials of each condition, at the rate of ``inst``.
-    reject : bool
-        Whether to leave out spans annotated as bad.
-    window : tuple of float
-        The time of the response, in seconds.
-
-    Returns
-    -------
-    ica : instance of ICA
-        The ICA.
-    facts : dict | None
-        The trials used of each condition, the conditions with too few, and the number of fits;
-        None without conditions.
+    components of the eyes that the first fit found, from all trials. ``conditions`` are the samples
+    of the trials at the rate of ``inst``, in which blinks are found; ``window`` is the time of the
+    response in seconds. The facts are the trials used of each condition, the conditions with too
+    few, and the number of fits.
     """
     if not conditions:
         return fit(filtered), None
@@ -78,12 +58,11 @@ def fit_evoked_free(
     rate = sfreq / inst.info["sfreq"]
     facts = {"onsets": onsets_of(conditions, inst.info["sfreq"])}
     conditions = {name: np.round(some * rate).astype(int) for name, some in conditions.items()}
-    bad = np.zeros(filtered.n_times, bool)
-    if isinstance(inst, mne.BaseEpochs):  # whose joints are annotated as bad for the search only
-        avoid = _near_blinks(filtered, filtered, reject)
-    else:
-        bad |= annotated_bad(filtered) & reject
-        avoid = bad | _near_blinks(filtered, inst, reject)
+    alone = isinstance(
+        inst, mne.BaseEpochs
+    )  # whose joints are annotated as bad for the search only
+    bad = annotated_bad(filtered) & reject & (not alone)
+    avoid = bad | _near_blinks(filtered, filtered if alone else inst, reject)
     clean = {name: _n_clean(samples, avoid, bounds) for name, samples in conditions.items()}
     used = {name: n for name, n in clean.items() if n >= _FEWEST_TRIALS}
     facts |= {

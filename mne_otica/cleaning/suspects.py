@@ -57,7 +57,7 @@ def _suspects(raw: BaseRaw, filtered: BaseRaw, reject: bool) -> dict[str, str]:
     MNE's local outlier factor would need scikit-learn. At its defaults it names frontal channels
     for their blinks in 6 of 23 recordings, and no channel where there are fewer than 21.
     """
-    good = ~annotated_bad(filtered) if reject else np.ones(filtered.n_times, bool)
+    good = ~(annotated_bad(filtered) & reject)
     if not good.any():
         return {}
     names = filtered.ch_names
@@ -80,27 +80,24 @@ def _suspects(raw: BaseRaw, filtered: BaseRaw, reject: bool) -> dict[str, str]:
     return found
 
 
-def _spans(
-    raw: BaseRaw, names: list[str], reject: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _spans(raw: BaseRaw, names: list[str], reject: bool) -> tuple[NDArray, NDArray]:
     """Return the range of channels, and the share of samples that stay at either end of it.
 
     The recording is read piece by piece, as it may be a file.
     """
     picks = [raw.ch_names.index(name) for name in names]
-    good = ~annotated_bad(raw) if reject else np.ones(raw.n_times, bool)
-    ends = np.full((2, len(names)), -np.inf)  # the largest value, and minus the smallest one
+    bad = annotated_bad(raw) & reject
+    ends = np.full((2, len(names), 1), -np.inf)  # the largest value, and minus the smallest one
     stays, size = np.zeros((2, len(names))), max(2, _PIECE // len(names))
     for start in range(0, raw.n_times, size):
         piece = raw[picks, start : start + size][0]
-        fine = good[start : start + size] & np.isfinite(piece)
+        unused = bad[start : start + size] | ~np.isfinite(piece)
         for end, stay, sign in zip(ends, stays, (1, -1), strict=True):
-            x = np.where(fine, sign * piece, -np.inf)
-            top = x.max(axis=1)
-            at_top = x == top[:, np.newaxis]
-            n_stays = np.sum(at_top[:, 1:] & at_top[:, :-1], axis=1)
-            stay[top > end] = 0
-            stay += np.where(np.isfinite(top) & (top >= end), n_stays, 0)
-            np.maximum(end, top, out=end)
-    ranges = np.where(np.isfinite(ends).all(axis=0), ends.sum(axis=0), 0.0)
-    return ranges, stays.sum(axis=0) / max(good.sum(), 1)
+            x = np.where(unused, -np.inf, sign * piece) if unused.any() else sign * piece
+            top = np.maximum(x.max(axis=1, keepdims=True), end)
+            at_top = (x == top) & np.isfinite(top)
+            stay[top[:, 0] > end[:, 0]] = 0
+            stay += np.sum(at_top[:, 1:] & at_top[:, :-1], axis=1)
+            end[:] = top
+    ranges = np.where(np.isfinite(ends).all(axis=0), ends.sum(axis=0), 0.0)[:, 0]
+    return ranges, stays.sum(axis=0) / max(np.sum(~bad), 1)

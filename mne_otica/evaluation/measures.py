@@ -30,7 +30,7 @@ class RMSReduction:
     per_channel : ndarray, shape (n_channels,)
         The same for each channel, pooled over events; NaN for a flat channel.
     rms_before, rms_after : ndarray, shape (n_channels,)
-        The RMS in the windows, in volts or in standard deviations.
+        The RMS in the windows, in volts.
     blink_size : ndarray, shape (n_channels,)
         RMS of the average window before cleaning: the size of the artifact at each channel.
     average : float
@@ -255,13 +255,13 @@ class KindResult:
 
         The signal above 15 Hz is partly brain activity.
         """
-        return self.gone is not None and self.l_freq is None and self.gone < LEAST_REMOVED
+        return self.gone is not None and self.l_freq is None and round(self.gone, 2) < LEAST_REMOVED
 
     @property
     def much_else(self) -> bool:
         """Whether more than 30 percent was removed elsewhere, or for muscle in total."""
         elsewhere = self.harm is not None and self.harm.margin is not None
-        return (elsewhere or self.l_freq is not None) and self.cost > OVER_CLEANED
+        return (elsewhere or self.l_freq is not None) and round(self.cost, 3) > OVER_CLEANED
 
     @property
     def poor(self) -> bool:

@@ -67,9 +67,7 @@ def difference_line(row: Row, artifacts: Sequence[Row]) -> str:
 
 
 def condition_lines(
-    artifacts: Mapping[str, NDArray[np.int64]],
-    facts: Mapping[str, Any],
-    sfreq: float,
+    artifacts: Mapping[str, NDArray[np.int64]], facts: Mapping[str, Any], sfreq: float
 ) -> list[str]:
     """Return a sentence for each kind that differs between the conditions of a recording.
 

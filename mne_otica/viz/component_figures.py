@@ -64,7 +64,7 @@ def plot_components(result: Cleaned, *, show: bool = True) -> Figure:
     for ax in axes.flat[len(seen) :]:
         ax.set_axis_off()
     for glance, ax in zip(seen, axes.flat, strict=False):
-        _draw_small_map(ax, maps, glance.component)
+        _draw_small_map(ax, maps, glance.row.component)
         _label(ax, glance)
     if maps.source == "standard":
         figure.supxlabel(f"Maps {STANDARD}", fontsize="small", color="0.4")
@@ -91,7 +91,7 @@ def _draw_small_map(ax: Axes, maps: SmallMaps, component: int) -> None:
 def _label(ax: Axes, glance: Glance) -> None:
     """Label a small topography, and frame it if the component is removed."""
     ax.set_label(glance.name)
-    trust = "" if glance.trust is None else f"\nstability {glance.stability}"
+    trust = f"\nstability {glance.stability}" if glance.stability else ""
     title = f"{glance.name}\n{glance.text}{trust}"
     ax.set_title(title, fontsize="x-small", color=_REMOVED if glance.removed else "k")
     ax.set_xlabel("removed" if glance.removed else "", fontsize="x-small", color=_REMOVED)
@@ -145,7 +145,7 @@ def plot_component(
 
 def _events_of(result: Cleaned, component: int) -> NDArray[np.float64]:
     """Return the times of the events for which a component was removed, or would be."""
-    kind = glances(result)[component].kind
+    kind = glances(result)[component].row.kind
     part = result.kinds.get(kind) or next(iter(result.kinds.values()))
     return event_times(result, part)
 
@@ -155,7 +155,7 @@ def _checked_component(result: Cleaned, component: int | None) -> int:
     if component is None:
         if result.ica.exclude:
             return int(result.ica.exclude[0])
-        return int(np.argmax([glance.probability for glance in glances(result)]))
+        return int(np.argmax([glance.row.probability for glance in glances(result)]))
     _validate_type(component, "int-like", "component", "int or None")
     n_components = result.ica.n_components_
     if not 0 <= component < n_components:

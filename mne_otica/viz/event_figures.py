@@ -90,11 +90,7 @@ def plot_events(
 
 @fill_doc
 def plot_removal(
-    result: Cleaned,
-    *,
-    kind: str | None = None,
-    axes: list[Axes] | None = None,
-    show: bool = True,
+    result: Cleaned, *, kind: str | None = None, axes: list[Axes] | None = None, show: bool = True
 ) -> Figure:
     """Plot the part of a component that was removed, and the part that was kept.
 

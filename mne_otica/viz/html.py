@@ -135,21 +135,23 @@ def _figures(result: Cleaned) -> str:
 
 def _candidates(result: Cleaned) -> str:
     """Return the candidate components, most probable first, with the reasons folded."""
-    likely = sorted(glances(result), key=lambda glance: (not glance.removed, -glance.probability))
-    n_named = sum(glance.removed or glance.answer != "no" for glance in likely)
+    likely = sorted(
+        glances(result), key=lambda glance: (not glance.removed, -glance.row.probability)
+    )
+    n_named = sum(glance.removed or glance.row.answer != "no" for glance in likely)
     rows = []
-    shown = [glance for glance in likely if glance.reason]
+    shown = [glance for glance in likely if glance.row.reason]
     for glance in shown[: max(n_named, _N_CANDIDATES)]:
         row = {
             "Component": glance.name,
-            "Kind": glance.kind,
+            "Kind": glance.row.kind,
             "Probability": glance.chance,
-            "Answer": glance.answer,
+            "Answer": glance.row.answer,
             "Decision": "removed" if glance.removed else "kept",
         }
-        if result.stability is not None:
+        if glance.stability:
             row["Stability"] = glance.stability
-        rows.append(row | {"Why": glance.reason})
+        rows.append(row | {"Why": glance.row.reason})
     return _table(rows) or "<p>No candidates.</p>"
 
 
@@ -174,7 +176,7 @@ def _cell(name: str, value: str) -> str:
 
 def _card(glance: Glance, picture: str) -> str:
     lines = [f"<b>{glance.name}</b>", escape(glance.text)]
-    if glance.trust is not None:
+    if glance.stability:
         lines.append(f"stability {glance.stability}")
     if glance.removed:
         lines.append("<i>removed</i>")
@@ -185,10 +187,11 @@ def _card(glance: Glance, picture: str) -> str:
 def _map(maps: SmallMaps, glance: Glance) -> str:
     """Return the topography of a component as an image clipped to the head."""
     if maps.images is None:
-        return _bars(maps.weights[:, glance.component], glance.name)
+        return _bars(maps.weights[:, glance.row.component], glance.name)
+    image = _png(maps.images[glance.row.component])
     return (
         f"<svg viewBox='-1.1 -1.2 2.2 2.3' role='img' aria-label='Topography of {glance.name}'>"
-        f"<image href='{_png(maps.images[glance.component])}' x='-1' y='-1' width='2' height='2' "
+        f"<image href='{image}' x='-1' y='-1' width='2' height='2' "
         "style='clip-path: circle(50%)'/>"
         "<path d='M-.12 -.993 L0 -1.13 L.12 -.993' fill='none' stroke='currentColor' "
         "stroke-width='.03'/><circle r='1' fill='none' stroke='currentColor' "

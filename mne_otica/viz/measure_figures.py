@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 
 @fill_doc
 def plot_benefit_and_harm(
-    result: Cleaned,
-    *,
-    kind: str | None = None,
-    axes: list[Axes] | None = None,
-    show: bool = True,
+    result: Cleaned, *, kind: str | None = None, axes: list[Axes] | None = None, show: bool = True
 ) -> Figure:
     """Plot how much was removed at the artifacts and away from them, per channel.
 
