@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from mne.io import BaseRaw
 from numpy.typing import NDArray
 
 from mne_otica.artifacts import ArtifactScores, as_events, blink_times, check_kinds, restored
@@ -16,13 +17,9 @@ from mne_otica.cleaning.conclude import conclude
 from mne_otica.cleaning.found import Decision, Found
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.evaluation.methods_section import mark_cleaned
+from mne_otica.ica import ICA
 from mne_otica.removal.remove import put_back, take_out
 from mne_otica.utils.checks import _validate_type
-
-if TYPE_CHECKING:
-    from mne.io import BaseRaw
-
-    from mne_otica.ica import ICA
 
 _SAVED = ("answer", "components", "reason", "not_removed")
 

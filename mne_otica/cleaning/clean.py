@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mne
 import numpy as np
+from mne import BaseEpochs
+from mne.io import BaseRaw
 from mne.utils import logger, verbose
 from numpy.typing import NDArray
 
@@ -31,10 +33,6 @@ from mne_otica.utils.checks import (
     _validate_number,
     _validate_type,
 )
-
-if TYPE_CHECKING:
-    from mne import BaseEpochs
-    from mne.io import BaseRaw
 
 _FEWEST_COMPONENTS = 4
 

@@ -6,10 +6,11 @@ import platform
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mne
 import numpy as np
+from mne.io import BaseRaw
 from mne.utils import logger
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
@@ -18,6 +19,7 @@ from scipy.signal import find_peaks
 from mne_otica import __version__
 from mne_otica.artifacts import kinds
 from mne_otica.cleaning.cross_check import removed_events, signs_of
+from mne_otica.cleaning.found import Found
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.evaluation.benefit import benefit_of
 from mne_otica.evaluation.harm import MARGIN, harm_of
@@ -25,18 +27,13 @@ from mne_otica.evaluation.measures import MISSED, MOST_AFFECTED, KindResult, pla
 from mne_otica.evaluation.methods_section import recording_facts
 from mne_otica.evaluation.sentences import verdict_of
 from mne_otica.evaluation.shares import condition_lines
+from mne_otica.ica import ICA
 from mne_otica.removal.estimate import sham_events, sham_part
+from mne_otica.removal.remove import Part, Taken
+from mne_otica.signals.reading import LowRateRaw
 from mne_otica.signals.recording import quiet
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import HALF_WINDOW, Pair
-
-if TYPE_CHECKING:
-    from mne.io import BaseRaw
-
-    from mne_otica.cleaning.found import Found
-    from mne_otica.ica import ICA
-    from mne_otica.removal.remove import Part, Taken
-    from mne_otica.signals.reading import LowRateRaw
 
 Array = NDArray[np.float64]
 NO_GAIN = "no measurable reduction at the channels"

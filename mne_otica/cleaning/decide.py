@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from mne.io import BaseRaw
 from mne.utils import logger
 from numpy.typing import NDArray
 
@@ -13,16 +13,12 @@ from mne_otica.artifacts import ArtifactScores, check_kinds, kinds, search
 from mne_otica.cleaning.cross_check import cross_checked
 from mne_otica.cleaning.found import Decision, Found
 from mne_otica.evaluation.sentences import PLURALS, component_names
+from mne_otica.ica import ICA
 from mne_otica.removal.remove import to_take
 from mne_otica.signals.reading import LowRate, LowRateRaw, filtered_copy
 from mne_otica.signals.recording import annotated_bad, quiet
 from mne_otica.signals.windows import HALF_WINDOW, whole_windows, window_bounds
 from mne_otica.utils.checks import _validate_type
-
-if TYPE_CHECKING:
-    from mne.io import BaseRaw
-
-    from mne_otica.ica import ICA
 
 # The kind with the best evidence; docs/artifacts.md has the numbers for the others and their
 # shortcomings. Electrodes should never be added: it is better to mark the channel as bad.

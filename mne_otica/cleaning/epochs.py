@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mne
 import numpy as np
+from mne import BaseEpochs
+from mne.io import BaseRaw
 from mne.utils import logger, verbose
 from numpy.typing import NDArray
 from scipy.signal import detrend
@@ -22,6 +24,7 @@ from mne_otica.cleaning.epochs_in_raw import EpochsInRaw
 from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.cleaning.suspects import find_suspects
+from mne_otica.ica import ICA
 from mne_otica.removal.layout import Layout
 from mne_otica.removal.remove import Part, Taken, parts_of, subtract
 from mne_otica.signals.conditions import conditions_of
@@ -29,12 +32,6 @@ from mne_otica.signals.reading import EPOCH_EDGE, LowRateRaw
 from mne_otica.signals.recording import quiet
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.utils.checks import RandomState, _validate_flag, _validate_type
-
-if TYPE_CHECKING:
-    from mne import BaseEpochs
-    from mne.io import BaseRaw
-
-    from mne_otica.ica import ICA
 
 
 @verbose

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
 
 import mne
 import numpy as np
+from mne import BaseEpochs
 from mne.baseline import rescale
+from mne.io import BaseRaw
 from numpy.typing import NDArray
 from scipy.signal import detrend
 
 from mne_otica.utils.checks import _make_projector
-
-if TYPE_CHECKING:
-    from mne import BaseEpochs
-    from mne.io import BaseRaw
 
 # Difference between the same epochs, relative to their RMS: recordings with offsets of millivolts
 # are saved in single precision.

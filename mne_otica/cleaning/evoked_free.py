@@ -7,10 +7,12 @@ ICA, and is then removed with them. Trials without artifacts show the response.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mne
 import numpy as np
+from mne import BaseEpochs
+from mne.io import BaseRaw
 from mne.utils import logger
 from numpy.typing import NDArray
 from scipy.linalg import solve
@@ -18,14 +20,9 @@ from scipy.sparse import csr_array
 
 from mne_otica.artifacts import blink_times, search
 from mne_otica.evaluation.sentences import evoked_line
+from mne_otica.ica import ICA
 from mne_otica.signals.recording import annotated_bad, quiet
 from mne_otica.signals.unmixing import maps_in_volts, unmixing_in_volts
-
-if TYPE_CHECKING:
-    from mne import BaseEpochs
-    from mne.io import BaseRaw
-
-    from mne_otica.ica import ICA
 
 _EYES = ("blink", "eye movement")  # the artifacts that follow stimuli
 RESPONSE = (-0.2, 1.0)  # s after a stimulus; epochs of ERP studies rarely are longer

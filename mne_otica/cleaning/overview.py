@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from mne_otica.artifacts import ArtifactRow
-    from mne_otica.cleaning.result import Cleaned
-    from mne_otica.evaluation.measures import KindResult
+from mne_otica.artifacts import ArtifactRow
+from mne_otica.cleaning.result import Cleaned
+from mne_otica.evaluation.measures import KindResult
 
 
 @dataclass(frozen=True)

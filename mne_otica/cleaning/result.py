@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import mne
 import numpy as np
+from mne import BaseEpochs
+from mne.io import BaseRaw
 from mne.utils import logger
 from numpy.typing import NDArray
 
@@ -26,8 +28,6 @@ from mne_otica.utils.docs import fill_doc
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from mne import BaseEpochs
-    from mne.io import BaseRaw
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from mne.io import BaseRaw
 from mne.utils import logger
 from numpy.typing import NDArray
 
@@ -12,9 +11,6 @@ from mne_otica.artifacts.maps import FRONTAL, eye_map
 from mne_otica.evaluation.sentences import listed, suspects_line
 from mne_otica.signals.low_rate import robust_scale
 from mne_otica.signals.recording import annotated_bad
-
-if TYPE_CHECKING:
-    from mne.io import BaseRaw
 
 # Robust deviation in the band of the fit over that of the median channel (test_suspects.py):
 # at most 2.1 in good channels of 23 real recordings and 3.6 in 130 simulated ones, where a blink

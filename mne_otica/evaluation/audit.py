@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from mne.io import BaseRaw
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -30,7 +31,6 @@ from mne_otica.utils.docs import fill_doc
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-    from mne.io import BaseRaw
 
 FEWEST = 10  # artifacts of a condition from which it is told what is left of them; agreed on
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from mne.io import BaseRaw
 from mne.utils import logger, verbose
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
@@ -13,9 +14,6 @@ from scipy import stats
 from mne_otica.evaluation.measures import MOST_AFFECTED, RMSReduction, reduction
 from mne_otica.signals.windows import HALF_WINDOW, Pair, whole_windows, window_bounds
 from mne_otica.utils.docs import fill_doc
-
-if TYPE_CHECKING:
-    from mne.io import BaseRaw
 
 Array = NDArray[np.float64]
 _BASELINE = 0.25  # s before the window of an event

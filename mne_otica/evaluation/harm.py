@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from mne.io import BaseRaw
 from mne.utils import logger, verbose
 from numpy.typing import ArrayLike, NDArray
 
@@ -21,9 +21,6 @@ from mne_otica.signals.windows import (
 )
 from mne_otica.utils.checks import warn
 from mne_otica.utils.docs import fill_doc
-
-if TYPE_CHECKING:
-    from mne.io import BaseRaw
 
 BANDS = {
     "delta": (1.0, 4.0),

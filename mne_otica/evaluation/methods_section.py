@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import mne
 import numpy as np
+from mne.io import BaseRaw
 
 from mne_otica import __version__
 from mne_otica.artifacts.kinds import ACCEPT, REMOVE
 from mne_otica.evaluation.sentences import PLURALS, component_names
 
 if TYPE_CHECKING:
-    from mne.io import BaseRaw
-
     from mne_otica.removal.remove import Taken
 
 Facts = Mapping[str, Any]

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
+from mne_otica.evaluation.audit import Audit
 from mne_otica.viz.drawing import AFTER, BEFORE, bare, finish
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from mne_otica.evaluation.audit import Audit
 
 _WIDTH = 0.3  # of the points of several recordings around their place
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from mne_otica.cleaning.overview import Glance, glances
+from mne_otica.cleaning.result import Cleaned
 from mne_otica.utils.checks import _validate_type
 from mne_otica.utils.docs import fill_doc
 from mne_otica.viz.drawing import (
@@ -23,12 +24,6 @@ from mne_otica.viz.drawing import (
     info_of,
 )
 from mne_otica.viz.topomap import STANDARD, SmallMaps, clip_to_head, plot_map, small_maps
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from mne_otica.cleaning.result import Cleaned
 
 _REMOVED = "#b3261e"
 _NOSE = np.array([[-0.12, 0.993], [0.0, 1.13], [0.12, 0.993]])

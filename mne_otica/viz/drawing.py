@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib.pyplot as plt
 import mne
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from mne.viz.utils import plt_show
 from numpy.typing import NDArray
 
 from mne_otica.cleaning.overview import parts
 from mne_otica.cleaning.result import Cleaned
+from mne_otica.evaluation.measures import KindResult
 from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.utils.checks import _check_option, _validate_type
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from mne_otica.evaluation.measures import KindResult
 
 # Line styles distinguish before and after where colours do not.
 BEFORE = dict(color="0.45", linestyle="--", linewidth=1.5)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
 
+from mne_otica.cleaning.result import Cleaned, KindResult
 from mne_otica.signals.windows import fullest_window
 from mne_otica.utils.checks import _check_option, _validate_number, _validate_type
 from mne_otica.utils.docs import fill_doc
@@ -24,12 +25,6 @@ from mne_otica.viz.drawing import (
     event_times,
     finish,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from mne_otica.cleaning.result import Cleaned, KindResult
 
 _MOST_LINES = 30  # events drawn individually; more only hide each other
 _PARTS = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import io
 from html import escape
-from typing import TYPE_CHECKING
 
 import matplotlib
 import numpy as np
@@ -16,12 +15,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from mne_otica.cleaning.overview import Glance, glances, parts
+from mne_otica.cleaning.result import Cleaned
 from mne_otica.evaluation.sentences import component_names
 from mne_otica.viz.drawing import info_of, sentences
 from mne_otica.viz.topomap import STANDARD, SmallMaps, small_maps
-
-if TYPE_CHECKING:
-    from mne_otica.cleaning.result import Cleaned
 
 _N_CANDIDATES = 10  # rows, if fewer components may hold an artifact: they fit on a screen
 _WORDS = {"none": "nothing to remove", "poor": "cleaned poorly"}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
+from mne_otica.cleaning.result import Cleaned
 from mne_otica.evaluation import harm as harm_measures
 from mne_otica.utils.docs import fill_doc
 from mne_otica.viz.drawing import (
@@ -19,12 +20,6 @@ from mne_otica.viz.drawing import (
     info_of,
 )
 from mne_otica.viz.topomap import plot_map
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from mne_otica.cleaning.result import Cleaned
 
 
 @fill_doc

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from mne.viz.utils import plt_show
 
@@ -13,10 +13,6 @@ from mne_otica.trust.stability import Stability
 from mne_otica.utils.checks import _validate_number, _validate_type
 from mne_otica.utils.docs import fill_doc
 from mne_otica.viz.topomap import plot_map
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Colour, hatching and line style are redundant, so that figures are readable without colour.
 _STABLE = dict(color="C0", edgecolor="k", linewidth=0.5)

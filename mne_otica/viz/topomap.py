@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import mne
 import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
@@ -13,10 +15,6 @@ from scipy.interpolate import RBFInterpolator
 
 from mne_otica.artifacts.maps import fit_sphere
 from mne_otica.signals.positions import places_of
-
-if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
 
 STANDARD = "at standard positions"  # where positions come from channel names
 _PIXELS = 40  # on each side of a small topography
