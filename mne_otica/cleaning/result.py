@@ -23,11 +23,12 @@ from mne_otica.evaluation.sentences import component_names, kind_line, suspects_
 from mne_otica.ica import ICA
 from mne_otica.signals.recording import quiet
 from mne_otica.signals.unmixing import maps_in_volts
-from mne_otica.trust.stability import Stability
 from mne_otica.utils.docs import fill_doc
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from mne_otica.trust.stability import Stability
 
 
 @dataclass(frozen=True, repr=False, eq=False)
