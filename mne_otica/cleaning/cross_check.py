@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import mne
 import numpy as np
 from numpy.typing import NDArray
 
 from mne_otica.artifacts import as_events, kinds
-from mne_otica.cleaning.found import Found
 from mne_otica.evaluation.measures import MOST_AFFECTED
 from mne_otica.ica import ICA
 from mne_otica.removal.estimate import sham_events, sham_part
@@ -24,6 +24,9 @@ from mne_otica.signals.reading import LowRateRaw
 from mne_otica.signals.recording import annotated_bad
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import HALF_WINDOW, whole_windows, window_bounds
+
+if TYPE_CHECKING:
+    from mne_otica.cleaning.found import Found
 
 Array = NDArray[np.float64]
 Samples = NDArray[np.int64]

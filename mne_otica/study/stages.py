@@ -19,11 +19,10 @@ from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica.cleaning import clean as cleaning
-from mne_otica.cleaning.by_hand import add_choice, found_again, found_content
 from mne_otica.cleaning.conclude import conclude, versions
 from mne_otica.cleaning.decide import find
 from mne_otica.cleaning.evoked_free import fit_evoked_free, onsets_of
-from mne_otica.cleaning.found import Found
+from mne_otica.cleaning.found import Found, add_choice, found_again, found_content
 from mne_otica.cleaning.suspects import find_suspects
 from mne_otica.evaluation.measures import plain
 from mne_otica.evaluation.methods_section import mark_cleaned
