@@ -361,31 +361,26 @@ def _figures(one: KindResult) -> list[tuple[str, str]]:
         return []
     benefit, harm, many = one.benefit, one.harm, f"{one.event}s"
     names = benefit.most_affected()
-    # A recording of 32 Hz has no gamma.
-    taken = _bands(harm.taken_out_per_band, ".1%")
-    power = _bands(harm.band_power, "+z.1%")
-    rows = [
-        (
-            f"Reduction of the average {one.event} at {', '.join(names)}",
-            f"{benefit.average:.0%}{_over_events(benefit.average_interval, many)}",
-        ),
-        (f"Reduction of the RMS at {many} there", f"{benefit.over(names):.0%}"),
-        (
-            f"Reduction of the RMS at {many}, all channels",
-            f"{benefit.overall:.0%}{_over_events(benefit.interval, many)}",
-        ),
-        ("Rank", f"{harm.rank_before} before, {harm.rank_after} after"),
-    ]
-    if not np.isnan(harm.taken_out):
-        bands = f" ({taken})" if taken else ""
-        rows.append((f"Removed away from {many}", f"{harm.taken_out:.1%} of the signal{bands}"))
-        if harm.sham is not None:
-            rows.append((f"Removed for sham {many}", f"{harm.sham:.1%} of the signal"))
-    return rows + [(f"Change of power away from {many}", power)] * bool(power)
+    where = "in total" if harm.margin is None else f"away from {many}"
+    rows = {
+        f"Reduction of the average {one.event} at {', '.join(names)}": f"{benefit.average:.0%}"
+        + _over_events(benefit.average_interval, many),
+        f"Reduction of the RMS at {many} there": f"{benefit.over(names):.0%}",
+        f"Reduction of the RMS at {many}, all channels": f"{benefit.overall:.0%}"
+        + _over_events(benefit.interval, many),
+        # A recording of 32 Hz has no gamma.
+        f"Removed {where}": f"{harm.taken_out:.1%} of the signal"
+        + _bands(harm.taken_out_per_band, ".1%", " ({})"),
+        f"Removed for sham {many}": "" if harm.sham is None else f"{harm.sham:.1%} of the signal",
+        f"Change of power {where}": _bands(harm.band_power, "+z.1%"),
+        "Rank": f"{harm.rank_before} before, {harm.rank_after} after",
+    }
+    return [(name, text) for name, text in rows.items() if text]
 
 
-def _bands(shares: dict[str, float], form: str) -> str:
-    return ", ".join(f"{name} {x:{form}}" for name, x in shares.items() if not np.isnan(x))
+def _bands(shares: dict[str, float], form: str, within: str = "{}") -> str:
+    told = ", ".join(f"{name} {x:{form}}" for name, x in shares.items() if not np.isnan(x))
+    return within.format(told) if told else ""
 
 
 def _over_events(interval: tuple[float, float], events: str) -> str:

@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mne_otica.evaluation.audit import Audit
-from mne_otica.viz.drawing import AFTER, BEFORE, bare, finish
+from mne_otica.viz.colours import AFTER, BEFORE, GUIDE
+from mne_otica.viz.drawing import bare, finish
 
 _WIDTH = 0.3  # of the points of several recordings around their place
 
@@ -36,12 +37,12 @@ def plot_audit(audit: Audit, *, show: bool = True) -> Figure:
     _points(axes[0], audit.artifacts, ("kind", "condition"), "share", AFTER)
     axes[0].set(ylabel="Trials with an artifact (%)", ylim=(0, 100))
     _points(axes[1], audit.artifacts, ("kind", "condition"), "left", AFTER)
-    axes[1].axhline(0, color="0.7", linewidth=0.8, zorder=0)
+    axes[1].axhline(0, **GUIDE)
     axes[1].set_ylabel("Left of the average artifact (%)")
     if audit.effects:
         _points(axes[2], audit.effects, ("effect",), "before", BEFORE, -0.2)
         _points(axes[2], audit.effects, ("effect",), "after", AFTER, 0.2)
-        axes[2].axhline(0, color="0.7", linewidth=0.8, zorder=0)
+        axes[2].axhline(0, **GUIDE)
         axes[2].set_ylabel("Difference (µV)")
         axes[2].legend(*_legend(axes[2]), frameon=False)
     for ax in axes:

@@ -18,11 +18,8 @@ from mne_otica.cleaning.result import Cleaned
 from mne_otica.evaluation.measures import KindResult
 from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.utils.checks import _check_option, _validate_type
+from mne_otica.viz.colours import AFTER, BEFORE
 
-# Line styles distinguish before and after where colours do not.
-BEFORE = dict(color="0.45", linestyle="--", linewidth=1.5)
-AFTER = dict(color="C0", linestyle="-", linewidth=1.5)
-EVENT = dict(color="C3", marker="|", linestyle="none", markersize=9)
 HALF = 0.5  # seconds on either side of an event that are drawn
 
 

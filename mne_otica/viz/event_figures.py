@@ -11,8 +11,8 @@ from mne_otica.cleaning.result import Cleaned, KindResult
 from mne_otica.signals.windows import fullest_window
 from mne_otica.utils.checks import _check_option, _validate_number, _validate_type
 from mne_otica.utils.docs import fill_doc
+from mne_otica.viz.colours import EVENT, PARTS, WINDOW
 from mne_otica.viz.drawing import (
-    EVENT,
     HALF,
     at_events,
     axes_in_a_row,
@@ -27,11 +27,6 @@ from mne_otica.viz.drawing import (
 )
 
 _MOST_LINES = 30  # events drawn individually; more only hide each other
-_PARTS = {
-    "component": dict(color="0.3", linestyle="-", linewidth=0.8),
-    "removed": dict(color="C3", linestyle="--", linewidth=1.8),
-    "kept": dict(color="C0", linestyle="-", linewidth=1.5),
-}
 
 
 @fill_doc
@@ -74,7 +69,7 @@ def plot_events(
             lines = [np.c_[times, window] for window in windows[:_MOST_LINES]]
             ax.add_collection(LineCollection(lines, **(style | dict(linewidth=0.5, alpha=0.4))))
             ax.plot(times, windows.mean(axis=0), label=label, **(style | dict(linewidth=2.5)))
-        ax.axvspan(-0.25, 0.25, color="0.93", zorder=0)
+        ax.axvspan(-0.25, 0.25, **WINDOW)
         share = benefit.average_per_channel[benefit.ch_names.index(name)]
         entitle(ax, f"{name}: {share:.0%} of the average removed")
         _label_windows(ax, part)
@@ -113,7 +108,7 @@ def plot_removal(
         times, windows[name] = cut(result, 1e-6 * piece, part)
     heights = np.nanmax(np.abs(windows["removed"]), axis=1)
     median = int(np.argsort(heights)[len(heights) // 2])
-    for name, style in _PARTS.items():
+    for name, style in PARTS.items():
         axes[0].plot(times, windows[name][median], label=name, **style)
         axes[1].plot(times, np.nanmean(windows[name], axis=0), **style)
     entitle(axes[0], f"One {part.event}")

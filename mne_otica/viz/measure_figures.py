@@ -9,9 +9,8 @@ from matplotlib.figure import Figure
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.evaluation import harm as harm_measures
 from mne_otica.utils.docs import fill_doc
+from mne_otica.viz.colours import AFTER, BEFORE, GUIDE, HARM, SHARE
 from mne_otica.viz.drawing import (
-    AFTER,
-    BEFORE,
     axes_in_a_row,
     bare,
     checked_part,
@@ -49,12 +48,12 @@ def plot_benefit_and_harm(
     if benefit is not None:
         title = f"Benefit: RMS at {part.event}s\n{benefit.overall:.0%} less"
         shares = 100 * np.nan_to_num(benefit.per_channel)
-        plot_map(axes[0], shares, info_of(result, benefit.ch_names), "%", (0, 100), "Reds")
+        plot_map(axes[0], shares, info_of(result, benefit.ch_names), "%", (0, 100), SHARE)
         entitle(axes[0], title, fontsize="medium")
-    where = "in total" if benefit is None else f"away from {part.event}s"
+    where = "in total" if harm.margin is None else f"away from {part.event}s"
     shares = 100 * np.nan_to_num(harm.taken_out_per_channel)
     most = 10 * max(1, np.ceil(shares.max() / 10))
-    plot_map(axes[-1], shares, info_of(result, harm.ch_names), "%", (0, most), "Purples")
+    plot_map(axes[-1], shares, info_of(result, harm.ch_names), "%", (0, most), HARM)
     entitle(axes[-1], f"Harm: removed {where}\n{harm.taken_out:.1%}", fontsize="medium")
     return finish(axes[0], show)
 
@@ -86,7 +85,7 @@ def plot_band_power(
     ):
         ax.semilogy(harm.freqs[shown], 1e12 * power[shown], label=label, **style)
     for name, (low, high) in harm_measures.BANDS.items():
-        ax.axvline(low, color="0.85", linewidth=0.8, zorder=0)
+        ax.axvline(low, **GUIDE)
         ax.text(
             np.sqrt(low * high),
             1.0,
