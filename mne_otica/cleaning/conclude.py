@@ -181,6 +181,9 @@ def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
     cleaned = sides.pair(*sides.taken.parts)
     # Events that the removal found in its own components would favour it.
     measured = given if len(given) else events
+    unconfirmed = given[~np.isin(given[:, 0], events[:, 0])]
+    unconfirmed[:, 1] = MISSED
+    events = _merged(events, unconfirmed)
     if part.how == "events" and kinds()[kind].removal.shape == "bump" and len(events):
         missed = _missed(events, filtered, cleaned.bad)
         events, measured = (_merged(some, missed) for some in (events, measured))

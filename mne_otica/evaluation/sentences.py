@@ -15,19 +15,6 @@ PLURALS = {
     "muscle": "muscle",
     "electrode": "electrodes",
 }
-# What to try if little of an artifact was removed, and if much else was.
-_TRY_MORE = {
-    "blink": 'removal="component"',
-    "eye movement": 'removal="component"',
-    "heartbeat": "with an ECG channel, or leave them in",
-    "electrode": "marking the channel as bad",
-}
-_TRY_LESS = {
-    "blink": 'removal="events" or more channels',
-    "eye movement": "leaving them in, or with an EOG channel",
-    "muscle": "leaving it in",
-    "electrode": "marking the channel as bad",
-}
 BY_HAND = "Components chosen by hand"
 NOTHING = "nothing removed: no component chosen by hand"
 LONGEST = 200  # characters of a sentence
@@ -105,11 +92,23 @@ def _removed(result: KindResult) -> str:
     if cost is not None and cost == cost:
         line += f"; {_percent(cost, 1)} "
         line += "of the whole signal" if result.harm.margin is None else "elsewhere"
-    if result.little:
-        line += f"; poor: less than {100 * LEAST_REMOVED:.0f} %, try {_TRY_MORE[result.kind]}"
-    elif result.much_else:
-        line += f"; poor: more than {100 * OVER_CLEANED:.0f} %, try {_TRY_LESS[result.kind]}"
+    if result.poor:
+        where = "elsewhere" if result.l_freq is None else "of the whole signal"
+        less = f"less than {100 * LEAST_REMOVED:.0f} % removed"
+        more = f"more than {100 * OVER_CLEANED:.0f} % {where}"
+        line += f"; poor: {less if result.little else more}, try {_remedy(result)}"
     return line
+
+
+def _remedy(result: KindResult) -> str:
+    """Return what to try if little of an artifact was removed, or much else."""
+    if result.kind == "electrode":
+        return "marking the channel as bad"
+    leave = "" if result.kind == "blink" else "leaving it in"
+    if result.little:
+        remedy = "more channels" if result.how == "component" else 'removal="component"'
+        return remedy + f" or {leave}" * bool(leave)
+    return 'removal="events"' if result.how == "component" else leave or "more channels"
 
 
 def _kept(components: Sequence[int], elsewhere: Mapping[int, str]) -> str:
