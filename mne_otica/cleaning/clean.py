@@ -166,35 +166,24 @@ def clean_raw(
         raise TypeError("raw must be an instance of Raw, got Epochs; use clean_epochs(epochs).")
     _validate_type(raw, mne.io.BaseRaw, "raw", "Raw")
     _validate_flag(reject_by_annotation, "reject_by_annotation")
-    _validate_flag(find_bad_channels, "find_bad_channels")
     _validate_flag(stability, "stability")
-    result = cleaned_raw(
-        raw,
-        conditions_of(raw, events, event_id),
-        artifacts=artifacts,
-        removal=removal,
-        n_components=n_components,
-        l_freq=l_freq,
-        h_freq=h_freq,
-        random_state=random_state,
-        max_components=max_components,
-        reject_by_annotation=reject_by_annotation,
-        find_bad_channels=find_bad_channels,
-    )
+    fit = dict(n_components=n_components, l_freq=l_freq, h_freq=h_freq, random_state=random_state)
+    find = dict(artifacts=artifacts, removal=removal, max_components=max_components)
+    leave = dict(reject_by_annotation=reject_by_annotation, find_bad_channels=find_bad_channels)
+    result = cleaned_raw(raw, conditions_of(raw, events, event_id), **fit, **find, **leave)
     if not stability:
         return result
     trusted = find_stability(result.ica, result.filtered(), random_state=random_state)
     return replace(result, stability=trusted)
 
 
-def check_options(
-    artifacts: str | Sequence[str], removal: str, max_components: int
-) -> tuple[str, ...]:
+def check_options(options: dict[str, Any]) -> tuple[str, ...]:
     """Return the kinds to remove; raise if any of the parameters is wrong."""
-    artifacts = check_artifacts(artifacts)
-    _check_option("removal", removal, REMOVALS)
-    _validate_type(max_components, "int-like", "max_components")
-    _validate_number(max_components, "max_components", at_least=1)
+    artifacts = check_artifacts(options["artifacts"])
+    _check_option("removal", options["removal"], REMOVALS)
+    _validate_flag(options["find_bad_channels"], "find_bad_channels")
+    _validate_type(options["max_components"], "int-like", "max_components")
+    _validate_number(options["max_components"], "max_components", at_least=1)
     return artifacts
 
 
@@ -209,7 +198,7 @@ def cleaned_raw(
     With the samples of the trials of some ``conditions``, fit without the responses to them.
     Benefit and harm are measured in the samples ``inside``.
     """
-    artifacts = check_options(*(options[k] for k in ("artifacts", "removal", "max_components")))
+    artifacts = check_options(options)
     band, reject = (options["l_freq"], options["h_freq"]), options["reject_by_annotation"]
     check_band(*band)
     low = LowRate.of(raw, names_to_read(raw), reject, band[1])
@@ -218,13 +207,8 @@ def cleaned_raw(
         suspects, left_out = find_suspects(raw, filtered, reject)
         raw = with_bads(raw, left_out)
         filtered.drop_channels(left_out)
-    fit = partial(
-        fit_ica,
-        n_components=options["n_components"],
-        random_state=options["random_state"],
-        reject=reject,
-        step=low.step,
-    )
+    fixed = dict(random_state=options["random_state"], reject=reject, step=low.step)
+    fit = partial(fit_ica, n_components=options["n_components"], **fixed)
     ica, free = fit_evoked_free(fit, filtered, raw, conditions, reject=reject)
     chosen = artifacts, options["max_components"], reject
     found = find(raw, ica, *chosen, removal=options["removal"], filtered=filtered, low=low)

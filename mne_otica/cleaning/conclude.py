@@ -59,14 +59,10 @@ def conclude(
     ``suspects`` are channels that look broken, with the reason. ``brief`` measures only what the
     verdict needs, for interactive use.
     """
-    in_band = {
-        part.kind: found.in_band[part.kind]
-        if part.kind in found.in_band
-        else filtered.like(part.courses)
-        for part in taken.parts
-    }
-    total = np.zeros((len(taken.courses), filtered.n_times))
+    in_band, total = dict(found.in_band), np.zeros((len(taken.courses), filtered.n_times))
     for part in taken.parts:
+        if part.kind not in in_band:
+            in_band[part.kind] = filtered.like(part.courses)
         total[[ica.exclude.index(k) for k in part.components]] += in_band[part.kind]
     reject = settings["reject_by_annotation"]
     sides = _Sides(filtered, maps_in_volts(ica), taken, in_band, reject, brief)
@@ -76,33 +72,17 @@ def conclude(
         found_at = {kind: one.events[:, 0] - raw.first_samp for kind, one in results.items()}
         lines = condition_lines(found_at, facts, raw.info["sfreq"])
     by_hand = taken.of(None)
-    verdict = verdict_of(
-        results,
-        whole_by_hand=None if by_hand is None else (by_hand.components, sides.share(by_hand)),
-        chosen_by_hand=sorted(ica.exclude) != sorted(found.components),
-        evoked_free=facts,
-        conditions=lines,
-        suspects=suspects or {},
-    )
+    chosen = None if by_hand is None else (by_hand.components, sides.share(by_hand))
+    other = sorted(ica.exclude) != sorted(found.components)
+    verdict = verdict_of(results, chosen, other, facts, lines, suspects or {})
     logger.info(f"Clean: {verdict}.")
     if not brief:
         band = settings["l_freq"], settings["h_freq"]
         settings = settings | recording_facts(raw, filtered, band)
-    return Cleaned(
-        raw=raw,
-        ica=ica,
-        events=_all_events(results),
-        artifacts=found.artifacts,
-        kinds=results,
-        removed=taken.courses,
-        settings=plain(settings),
-        versions=versions(),
-        verdict=verdict,
-        status=_status(results, taken),
-        _filtered=filtered,
-        _taken=total,
-        suspects=suspects or {},
-    )
+    told = dict(verdict=verdict, status=_status(results, taken), suspects=suspects or {})
+    told |= dict(settings=plain(settings), versions=versions())
+    data = dict(removed=taken.courses, _filtered=filtered, _taken=total)
+    return Cleaned(raw, ica, _all_events(results), found.artifacts, results, **data, **told)
 
 
 def _status(results: dict[str, KindResult], taken: Taken) -> str:
@@ -114,13 +94,11 @@ def _status(results: dict[str, KindResult], taken: Taken) -> str:
 
 def _all_events(results: dict[str, KindResult]) -> NDArray[np.int64]:
     """Return the events of all kinds that were removed by events, and blinks in any case."""
-    chosen = [
-        one.events
-        for kind, one in results.items()
-        if kind == "blink" or one.how in ("events", "component")
-    ]
-    events = np.concatenate([np.zeros((0, 3), np.int64), *chosen])
-    return events[np.argsort(events[:, 0], kind="stable")]
+    chosen = [np.zeros((0, 3), np.int64)]
+    for kind, one in results.items():
+        if kind == "blink" or one.how in ("events", "component"):
+            chosen.append(one.events)
+    return _merged(*chosen)
 
 
 @dataclass(frozen=True)
@@ -148,25 +126,16 @@ class _Sides:
     def share(self, part: Part) -> float:
         """Return the RMS of what a part removes, relative to that of the recording."""
         maps, courses = self.maps[:, part.components], self.in_band[part.kind]
-        return rms_ratio(
-            np.sum((maps.T @ maps) * (courses @ courses.T)), np.sum(self.filtered._data**2)
-        )
+        power = np.sum((maps.T @ maps) * (courses @ courses.T))
+        return rms_ratio(power, np.sum(self.filtered._data**2))
 
 
 def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
     """Return the result for one kind: the decision, and benefit and harm of the removal."""
     decision, part, filtered = found.decisions[kind], sides.taken.of(kind), sides.filtered
     events = decision.events
-    result = KindResult(
-        kind=kind,
-        answer=decision.answer,
-        components=[],
-        events=events,
-        how="none",
-        reason=decision.reason,
-        not_removed=decision.not_removed,
-        why=NO_GAIN if decision.not_removed else "",
-    )
+    kept = dict(not_removed=decision.not_removed, why=NO_GAIN if decision.not_removed else "")
+    result = KindResult(kind, decision.answer, [], events, "none", decision.reason, **kept)
     if part is None or not part.courses.any():
         return result
     result = replace(result, components=list(part.components), how=part.how, l_freq=part.l_freq)
@@ -237,8 +206,8 @@ def _missed(
     return np.column_stack([new, np.full(len(new), MISSED), np.full(len(new), events[0, 2])])
 
 
-def _merged(events: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
-    events = np.concatenate([events, more])
+def _merged(*several: NDArray[np.int64]) -> NDArray[np.int64]:
+    events = np.concatenate(several)
     return events[np.argsort(events[:, 0], kind="stable")]
 
 

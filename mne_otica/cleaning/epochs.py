@@ -107,24 +107,15 @@ def clean_epochs(
     """
     _validate_type(epochs, mne.BaseEpochs, "epochs", "Epochs")
     _validate_type(raw, (mne.io.BaseRaw, None), "raw", "Raw or None")
-    _validate_flag(find_bad_channels, "find_bad_channels")
-    artifacts = check_options(artifacts, removal, max_components)
+    fit = dict(n_components=n_components, l_freq=l_freq, h_freq=h_freq, random_state=random_state)
+    find = dict(artifacts=artifacts, removal=removal, max_components=max_components)
+    options = fit | find | dict(reject_by_annotation=True, find_bad_channels=find_bad_channels)
+    options["artifacts"] = check_options(options)
     _validate_flag(evoked_free, "evoked_free")
     with quiet():
         epochs = epochs.copy().load_data()  # drops bad epochs
     if not len(epochs):
         raise ValueError("There are no epochs left to clean: all were dropped.")
-    options = dict(
-        artifacts=artifacts,
-        removal=removal,
-        n_components=n_components,
-        l_freq=l_freq,
-        h_freq=h_freq,
-        random_state=random_state,
-        max_components=max_components,
-        reject_by_annotation=True,
-        find_bad_channels=find_bad_channels,
-    )
     clean = _alone if raw is None else partial(_in_recording, raw=raw)
     return clean(epochs, event_id=epochs.event_id if evoked_free else {}, **options)
 
@@ -172,10 +163,9 @@ def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> 
     conditions = {name: starts[codes == code] for name, code in event_id.items()}
     window = (0.0, length / ready.info["sfreq"])
     ica, options["evoked_free"] = fit_evoked_free(fit, joined, epochs, conditions, window=window)
+    chosen = {name: options[name] for name in ("artifacts", "max_components")}
     with quiet():
-        scores = search(
-            ica, epochs, artifacts=options["artifacts"], max_components=options["max_components"]
-        )
+        scores = search(ica, epochs, **chosen)
     found = judged(joined, ica, scores, options["artifacts"], True)
     layout, in_band = Layout.of(epochs), partial(_detrended, n_epochs=len(epochs))
     wanted = {kind: (one.components, None) for kind, one in found.decisions.items()}
@@ -196,9 +186,7 @@ def _finite(epochs: BaseEpochs) -> NDArray[np.bool_]:
     """Return which epochs have finite values only; raise if there is none."""
     picks = mne.pick_types(epochs.info, eeg=True, exclude="bads")
     if len(picks) < 2:
-        raise ValueError(
-            f"{len(picks)} good EEG channels are left to clean; at least 2 are needed."
-        )
+        raise ValueError(f"Of {len(picks)} good EEG channels at least 2 are needed.")
     broken = ~np.isfinite(epochs._data[:, picks]).all(axis=2)
     if broken.any(axis=1).all():
         worst = epochs.ch_names[picks[broken.sum(axis=0).argmax()]]

@@ -98,19 +98,17 @@ def harm_of(
         free[:] = False
     power = _powers(pair, free)
     freqs, spectra = (np.zeros(0), np.zeros((3, 0))) if brief else free_spectra(pair, free)
+    in_band = {
+        name: spectra[:, (freqs >= low) & (freqs < high)].sum(axis=1)
+        for name, (low, high) in BANDS.items()
+    }
     result = Preservation(
         taken_out=rms_ratio(power[2].sum(), power[0].sum()),
         taken_out_per_channel=rms_ratio(power[2], power[0]),
-        taken_out_per_band={
-            name: rms_ratio(*(_in_band(freqs, spectra[k], band) for k in (2, 0)))
-            for name, band in BANDS.items()
-        },
+        taken_out_per_band={name: rms_ratio(each[2], each[0]) for name, each in in_band.items()},
         sham=None if sham is None else rms_ratio(_power_of(*sham, free), power[0].sum()),
         rms_change=-reduction(*power[:2].sum(axis=1)),
-        band_power={
-            name: rms_ratio(*(_in_band(freqs, spectra[k], band) for k in (1, 0))) ** 2 - 1
-            for name, band in BANDS.items()
-        },
+        band_power={name: rms_ratio(each[1], each[0]) ** 2 - 1 for name, each in in_band.items()},
         freqs=freqs,
         power_before=spectra[0],
         power_after=spectra[1],
@@ -143,9 +141,3 @@ def _power_of(
     """Return the sum of squares over channels and free samples of courses with these maps."""
     courses = courses[:, free]
     return float(np.sum((maps.T @ maps) * (courses @ courses.T)))
-
-
-def _in_band(
-    freqs: NDArray[np.float64], psd: NDArray[np.float64], band: tuple[float, float]
-) -> float:
-    return psd[(freqs >= band[0]) & (freqs < band[1])].sum()

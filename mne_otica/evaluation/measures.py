@@ -282,7 +282,7 @@ class KindResult:
         figures : dict
             All attributes; of the events the samples.
         """
-        names = "answer components how reason gone not_removed why poor cost".split()
+        names = "answer components n_removed how reason gone not_removed why poor cost".split()
         facts = {name: getattr(self, name) for name in names} | {"samples": self.events[:, 0]}
         for name in ("benefit", "harm"):
             measured = getattr(self, name)

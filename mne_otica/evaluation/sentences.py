@@ -24,12 +24,11 @@ _NAMED = 4  # components named in a sentence
 
 def verdict_of(
     results: Mapping[str, KindResult],
-    *,
-    whole_by_hand: tuple[Sequence[int], float] | None = None,
-    chosen_by_hand: bool = False,
-    evoked_free: Mapping[str, Any] | None = None,
-    conditions: Sequence[str] = (),
-    suspects: Mapping[str, str] | None = None,
+    whole_by_hand: tuple[Sequence[int], float] | None,
+    chosen_by_hand: bool,
+    evoked_free: Mapping[str, Any] | None,
+    conditions: Sequence[str],
+    suspects: Mapping[str, str],
 ) -> str:
     """Return the sentences about a recording.
 
