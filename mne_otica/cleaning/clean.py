@@ -34,8 +34,6 @@ from mne_otica.utils.checks import (
     _validate_type,
 )
 
-_FEWEST_COMPONENTS = 4
-
 
 @verbose
 def clean_raw(
@@ -262,7 +260,7 @@ def fit_ica(
 def _affordable(rank: int, n_samples: int, step: int) -> int:
     """Return the rank, or fewer components if the recording is too short for that many."""
     enough = int(np.sqrt(step * n_samples / SAMPLES_PER_SQUARED_COMPONENT))
-    return min(rank, max(enough, _FEWEST_COMPONENTS))
+    return min(rank, max(enough, 2))
 
 
 def _seed(random_state: RandomState) -> int | str | None:

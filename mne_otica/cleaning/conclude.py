@@ -13,12 +13,12 @@ import numpy as np
 from mne.io import BaseRaw
 from mne.utils import logger
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter1d
+from scipy.ndimage import uniform_filter1d
 from scipy.signal import find_peaks
 
 from mne_otica import __version__
 from mne_otica.artifacts import kinds
-from mne_otica.cleaning.cross_check import removed_events, signs_of
+from mne_otica.cleaning.cross_check import SAME, removed_events, signs_of
 from mne_otica.cleaning.found import Found
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.evaluation.benefit import benefit_of
@@ -37,10 +37,9 @@ from mne_otica.signals.windows import HALF_WINDOW, Pair
 
 Array = NDArray[np.float64]
 NO_GAIN = "no measurable reduction at the channels"
-# A deflection of the channels counts as a blink that was missed if it has half the median height of
-# those removed, and their topography: benchmarks.stated, `mmidb_S002R01`.
-_SHARE, _ALIKE = 0.5, 0.8
-_SMOOTH = 0.02  # s
+# Correlation of topographies from which a deflection of the channels counts as a blink that was
+# missed, if it has at least half the median height: benchmarks.stated, `mmidb_S002R01`.
+_ALIKE = 0.8
 
 
 def conclude(
@@ -185,7 +184,7 @@ def _missed(
     Those of a flutter, for instance: neither the search nor the removal may tell its blinks apart.
     """
     sfreq, samples = filtered.info["sfreq"], filtered.samples(events)
-    near = np.arange(-1, 2) * max(1, round(_SMOOTH * sfreq))
+    near = np.arange(round(SAME * sfreq)) - round(SAME * sfreq / 2)
 
     def maps_at(peaks: NDArray[np.int64]) -> Array:
         at = (peaks[:, np.newaxis] + near).clip(0, filtered.n_times - 1)
@@ -193,8 +192,8 @@ def _missed(
 
     average = maps_at(samples).mean(axis=1)
     most = np.argsort(-np.abs(average))[:MOST_AFFECTED]
-    course = gaussian_filter1d(average[most] @ filtered._data[most], _SMOOTH * sfreq)
-    height = _SHARE * np.median(course[samples])
+    course = uniform_filter1d(average[most] @ filtered._data[most], len(near))
+    height = np.median(course[samples]) / 2
     if height <= 0:
         return events[:0]
     apart = round(HALF_WINDOW * sfreq)

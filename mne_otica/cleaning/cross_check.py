@@ -33,8 +33,7 @@ Samples = NDArray[np.int64]
 # Share of the power by which a component has to reduce the average in the other half: 0.1 is 5 % of
 # its RMS. Set by hand, so that removals of 0 or 1 % do not count; no benchmark chose it.
 LEAST_GAIN = 0.1
-_FEWEST = 4  # events that can be halved; with fewer, all of them are both halves
-_SAME = 0.1  # s; events that are closer are one
+SAME = 0.1  # s; events that are closer are one
 
 
 def cross_checked(
@@ -126,8 +125,8 @@ class _Check:
         samples, signs = samples[used], signs[used]
         if not len(samples):
             return {}
-        many = len(samples) >= _FEWEST
-        halves = [slice(0, None, 2), slice(1, None, 2)] if many else [slice(None)]
+        # A single event is both halves.
+        halves = [slice(0, None, 2), slice(1, None, 2)] if len(samples) > 1 else [slice(None)]
         channels, parts = (
             [_average(x, samples[half], signs[half], bounds) for half in halves]
             for x in (self.filtered._data, courses)
@@ -191,7 +190,7 @@ def signs_of(kind: str | None, courses: Array, samples: Samples, sfreq: float) -
     """
     if not is_step(kind):
         return np.ones(len(samples))
-    away, course = max(1, round(_SAME * sfreq)), courses[0]
+    away, course = max(1, round(SAME * sfreq)), courses[0]
     after, before = ((samples + k).clip(0, len(course) - 1) for k in (away, -away))
     return np.where(course[after] >= course[before], 1.0, -1.0)
 
@@ -207,7 +206,7 @@ def removed_events(part: Part, given: Samples, like: LowRateRaw) -> Samples:
     known = np.sort(given[:, 0])
     if len(known) and len(found):
         near = np.abs(found[:, np.newaxis] - known)
-        found = np.where(near.min(axis=1) <= _SAME * like.sfreq, known[near.argmin(axis=1)], found)
+        found = np.where(near.min(axis=1) <= SAME * like.sfreq, known[near.argmin(axis=1)], found)
     events = as_events(np.unique(found), kinds()[part.kind].event_id)
     events[:, 1] = len(known) and ~np.isin(events[:, 0], known)
     return events

@@ -16,7 +16,6 @@ from mne_otica.signals.windows import HALF_WINDOW, Pair, whole_windows, window_b
 from mne_otica.utils.docs import fill_doc
 
 Array = NDArray[np.float64]
-_BASELINE = 0.25  # s before the window of an event
 
 
 @verbose
@@ -120,7 +119,7 @@ def _average_reduction(
     pair: Pair, cut: Array, used: NDArray[np.int64], start: int, blink_size: Array, signs: Array
 ) -> dict[str, Any]:
     """Return the reduction of the average over events, relative to the baseline before it."""
-    before_it = np.arange(start - int(_BASELINE * pair.sfreq), start)
+    before_it = np.arange(start - int(HALF_WINDOW * pair.sfreq), start)
     baseline = (used[:, np.newaxis] + before_it).clip(0)
     levels = [np.nanmean(x[:, baseline], axis=2).T for x in (pair.before, pair.after)]
     cut = cut - signs[:, np.newaxis, np.newaxis] * np.array(levels)[..., np.newaxis]

@@ -14,8 +14,6 @@ from mne_otica.evaluation.audit import Audit
 from mne_otica.viz.colours import AFTER, BEFORE, GUIDE
 from mne_otica.viz.drawing import bare, finish
 
-_WIDTH = 0.3  # of the points of several recordings around their place
-
 
 def plot_audit(audit: Audit, *, show: bool = True) -> Figure:
     """Plot the share of trials with artifacts, what is left of them, and the effects.
@@ -66,7 +64,8 @@ def _points(
         values = scale * np.array(
             [[row[name + end] for end in ("", "_low", "_high")] for row in own]
         )
-        at = k + offset + _WIDTH * (np.arange(len(own)) / max(len(own) - 1, 1) - (len(own) > 1) / 2)
+        several = np.linspace(-0.15, 0.15, len(own)) if len(own) > 1 else np.zeros(1)
+        at = k + offset + several  # several recordings side by side
         size = np.abs(values[:, 1:] - values[:, :1]).T
         color = {"color": style["color"], "marker": "s" if style is BEFORE else "o"}
         ax.errorbar(at, values[:, 0], size, linestyle="none", markersize=4, label=name, **color)

@@ -17,10 +17,11 @@ from mne_otica.cleaning.overview import parts
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.evaluation.measures import KindResult
 from mne_otica.signals.unmixing import unmixing_in_volts
+from mne_otica.signals.windows import HALF_WINDOW
 from mne_otica.utils.checks import _check_option, _validate_type
 from mne_otica.viz.colours import AFTER, BEFORE
 
-HALF = 0.5  # seconds on either side of an event that are drawn
+HALF = 2 * HALF_WINDOW  # seconds on either side of an event that are drawn
 
 
 def check_result(result: Cleaned) -> None:
