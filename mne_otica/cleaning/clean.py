@@ -109,11 +109,7 @@ def clean_raw(
     cleaned : instance of Cleaned
         The cleaned recording (``cleaned.raw``) with the ICA, the times of the artifacts, the
         evidence, and for each kind what was removed, the benefit and the harm
-        (``cleaned.kinds``). ``cleaned.status`` is ``"cleaned"``; ``"poor"`` if less than half
-        of a kind of artifact was removed, or more than 30 percent of the signal elsewhere;
-        ``"unsure"`` if nothing was removed because the evidence was not sufficient; and
-        ``"none"`` if no artifact was found, or none that could be removed.
-        ``cleaned.verdict`` is a summary with one sentence for each kind;
+        (``cleaned.kinds``). ``cleaned.status`` and ``cleaned.verdict`` say in words how it went;
         ``cleaned.plot()``, ``cleaned.report()`` and ``cleaned.save(folder)`` plot, report and
         save the result.
 

@@ -21,6 +21,7 @@ from mne_otica.evaluation.measures import KindResult, plain
 from mne_otica.evaluation.methods_section import methods_text
 from mne_otica.evaluation.sentences import component_names, kind_line, suspects_line
 from mne_otica.ica import ICA
+from mne_otica.removal.remove import put_back
 from mne_otica.signals.recording import quiet
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.utils.docs import fill_doc
@@ -43,11 +44,10 @@ class Cleaned:
     ica : instance of ICA
         The fitted ICA; its ``exclude`` holds the components removed.
     events : ndarray, shape (n_events, 3)
-        MNE events of the artifacts removed, with one id per kind (998 for blinks and 999 for
-        heartbeats, as in MNE, 997 for eye movements, 995 for electrodes), and of blinks that
-        were found but not removed. They can be passed to :class:`mne.Epochs`. Muscle
-        activity has no events. The second column is 1 for events that only the removal found, at
-        which the benefit is not measured.
+        MNE events of the artifacts, with one id per kind (998 for blinks and 999 for heartbeats, as
+        in MNE, 997 for eye movements, 995 for electrodes); muscle activity has none. They can be
+        passed to :class:`mne.Epochs`. The second column is 1 for events that only the removal
+        found, at which the benefit is not measured, and 2 for events that were not removed.
     artifacts : instance of ArtifactScores
         Probability, answer and reason for each component and each kind of artifact, also for
         kinds that were not to be removed.
@@ -63,7 +63,7 @@ class Cleaned:
         Versions of Python and the packages used.
     verdict : str
         One sentence for each kind that was found: the share removed, events, components, and
-        the share of the signal removed elsewhere; or why nothing was removed.
+        the share of the signal removed elsewhere, or of the whole signal; or why nothing was.
     status : str
         ``"cleaned"``; ``"poor"`` if of any kind removed less than half was removed, or more
         than 30 percent of the signal elsewhere (the verdict says which and what to try);
@@ -137,15 +137,10 @@ class Cleaned:
         """
         if self.raw is None:
             raise ValueError("Only epochs were cleaned; clean them with their recording to audit.")
-        before, names = self.raw.copy(), self.ica.ch_names
-        picks = [before.ch_names.index(name) for name in names]
-        before._data[picks] += maps_in_volts(self.ica)[:, self.ica.exclude] @ self.removed
-        samples = {
-            kind: one.events[:, 0] - before.first_samp
-            for kind, one in self.kinds.items()
-            if len(one.events)
-        }
-        return [Audited(self.name, before, self.raw, samples, names)]
+        before = put_back(self.raw.copy().load_data(verbose="error"), self.ica, self.removed)
+        found = {kind: one.events[:, 0] for kind, one in self.kinds.items() if len(one.events)}
+        samples = {kind: some - before.first_samp for kind, some in found.items()}
+        return [Audited(self.name, before, self.raw, samples, self.ica.ch_names)]
 
     # The modules of figures and reports import this class, so the methods that draw import them
     # when called, as MNE's do.

@@ -198,7 +198,7 @@ class KindResult:
     events : ndarray, shape (n_events, 3)
         The MNE events, or those of the best candidate if nothing was removed. The second column
         is 1 for events that were found during the removal, at which the benefit is not measured,
-        and 2 for blinks that the channels show, but that were not removed.
+        and 2 for events that were found, or that the channels show, but were not removed.
     how : str
         What was removed from the components: the part that belongs to the ``"events"`` (of eye
         movements, what exceeds the power at rest, at all times), the part in a frequency
