@@ -33,6 +33,11 @@ class Decision:
     not_removed: list[int] = field(default_factory=list)
     given: NDArray[np.int64] | None = None  # the events before removal, if it found others
 
+    @property
+    def known(self) -> NDArray[np.int64]:
+        """The events before removal."""
+        return self.events if self.given is None else self.given
+
 
 @dataclass(frozen=True)
 class Found:

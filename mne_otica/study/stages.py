@@ -223,7 +223,7 @@ class UnitStages(UnitState):
             self._recognise(scratch / self.table.name)
         return found_content(found) | {
             "samples": {
-                kind: self._by_recording(one.events[:, 0] - raw.first_samp)
+                kind: self._by_recording(one.known[:, 0] - raw.first_samp)
                 for kind, one in found.decisions.items()
             },
             "stability": trusted,
