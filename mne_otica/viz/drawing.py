@@ -79,13 +79,8 @@ def axes_in_a_row(
         return list(axes)
     (width, height), (top, right, bottom), left = size, margins, 0.8
     across = (width - left - right - (n_axes - 1) * gap) / n_axes
-    grid = dict(
-        left=left / width,
-        right=1 - right / width,
-        bottom=bottom / height,
-        top=1 - top / height,
-        wspace=gap / across,
-    )
+    grid = dict(left=left / width, right=1 - right / width, wspace=gap / across)
+    grid |= dict(bottom=bottom / height, top=1 - top / height)
     _, made = plt.subplots(1, n_axes, figsize=size, gridspec_kw=grid, squeeze=False, **options)
     for ax in made[0]:
         box = ax.get_position()  # labels beyond the tick labels, 0.5 and 0.27 inches away

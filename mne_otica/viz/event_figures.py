@@ -151,8 +151,9 @@ def plot_traces(
         The figure; ticks are the events that were removed.
     """
     checked_part(result, by_events=True)
-    raw = result._filtered
-    ch_name = _worst_channel(result) if ch_name is None else ch_name
+    raw, benefits = result._filtered, [part.benefit for part in at_events(result)]
+    worst = max(benefits, key=lambda benefit: benefit.blink_size.max())
+    ch_name = worst.most_affected(1)[0] if ch_name is None else ch_name
     _check_option("ch_name", ch_name, tuple(raw.ch_names))
     _validate_number(duration, "duration", at_least=0.1)
     start = _fullest(result, duration) if start is None else start
@@ -183,17 +184,9 @@ def _label_windows(ax: Axes, part: KindResult) -> None:
     bare(ax)
 
 
-def _worst_channel(result: Cleaned) -> str:
-    """Return the channel whose average artifact was the largest, of any kind."""
-    each = [part.benefit for part in at_events(result)]
-    worst = max(each, key=lambda benefit: benefit.blink_size.max())
-    return worst.most_affected(1)[0]
-
-
 def _fullest(result: Cleaned, duration: float) -> float:
     """Return the start of the window with the most events."""
-    raw = result._filtered
-    sfreq = raw.info["sfreq"]
+    raw, sfreq = result._filtered, result._filtered.info["sfreq"]
     samples = raw.samples(np.concatenate([part.events for part in at_events(result)]))
     length = min(int(duration * sfreq), raw.n_times)
     return fullest_window(samples, length, raw.n_times, int(HALF * sfreq)) / sfreq

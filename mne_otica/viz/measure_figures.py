@@ -7,17 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mne_otica.cleaning.result import Cleaned
-from mne_otica.evaluation import harm as harm_measures
+from mne_otica.evaluation.harm import BANDS
 from mne_otica.utils.docs import fill_doc
 from mne_otica.viz.colours import AFTER, BEFORE, GUIDE, HARM, SHARE
-from mne_otica.viz.drawing import (
-    axes_in_a_row,
-    bare,
-    checked_part,
-    entitle,
-    finish,
-    info_of,
-)
+from mne_otica.viz.drawing import axes_in_a_row, bare, checked_part, entitle, finish, info_of
 from mne_otica.viz.topomap import plot_map
 
 
@@ -78,23 +71,14 @@ def plot_band_power(
     """
     harm = checked_part(result, kind).harm
     (ax,) = axes_in_a_row(ax and [ax], 1, (6, 3.4), margins=(0.6, 0.15, 0.55))
-    shown = (harm.freqs >= 1) & (harm.freqs <= harm_measures.BANDS["gamma"][1])
-    for power, style, label in (
-        (harm.power_before, BEFORE, "before"),
-        (harm.power_after, AFTER, "after"),
-    ):
-        ax.semilogy(harm.freqs[shown], 1e12 * power[shown], label=label, **style)
-    for name, (low, high) in harm_measures.BANDS.items():
+    shown = (harm.freqs >= 1) & (harm.freqs <= BANDS["gamma"][1])
+    freqs, where = harm.freqs[shown], dict(ha="center", va="bottom", fontsize="small")
+    ax.semilogy(freqs, 1e12 * harm.power_before[shown], label="before", **BEFORE)
+    ax.semilogy(freqs, 1e12 * harm.power_after[shown], label="after", **AFTER)
+    for name, (low, high) in BANDS.items():
         ax.axvline(low, **GUIDE)
-        ax.text(
-            np.sqrt(low * high),
-            1.0,
-            f"{name}\n{harm.band_power[name]:+z.1%}",
-            ha="center",
-            va="bottom",
-            fontsize="small",
-            transform=ax.get_xaxis_transform(),
-        )
+        at = dict(transform=ax.get_xaxis_transform(), **where)
+        ax.text(np.sqrt(low * high), 1.0, f"{name}\n{harm.band_power[name]:+z.1%}", **at)
     ax.set_xscale("log")
     ax.set_xticks([1, 4, 8, 13, 30, 45], ["1", "4", "8", "13", "30", "45"])
     ax.minorticks_off()

@@ -52,11 +52,8 @@ def plot_stability(stability: Stability, *, n_components: int = 5, show: bool = 
 
 def _plot_index(ax: Axes, stability: Stability) -> None:
     """Draw a bar for each component."""
-    for group, style, label in (
-        (stability.stable, STABLE, "stable"),
-        (~stability.stable, UNSTABLE, "not stable"),
-    ):
-        at = np.flatnonzero(group)
+    for stable, style, label in ((True, STABLE, "stable"), (False, UNSTABLE, "not stable")):
+        at = np.flatnonzero(stability.stable == stable)
         ax.bar(at, stability.index[at], label=f"{label} ({len(at)})", **style)
     ax.axhline(stability.threshold, **THRESHOLD)
     last = len(stability.index) - 0.4
@@ -75,9 +72,8 @@ def _plot_maps(mean_ax: Axes, spread_ax: Axes, stability: Stability, component: 
     most = np.abs(mean).max()
     plot_map(mean_ax, mean / most, stability.info, "", (-1, 1), SIGNED)
     plot_map(spread_ax, stability.spread[component], stability.info, "", (0, 1), SHARE)
-    mean_ax.set_title(
-        f"Component {component}\nindex {stability.index[component]:.2f}", fontsize="medium"
-    )
+    title = f"Component {component}\nindex {stability.index[component]:.2f}"
+    mean_ax.set_title(title, fontsize="medium")
     spread_ax.set_title(f"spread {stability.spread[component].max():.2f}", fontsize="medium")
 
 
@@ -90,11 +86,7 @@ def _plot_curve(ax: Axes, stability: Stability, components: range) -> None:
     share = np.mean(stability.curve >= stability.threshold, axis=1)
     ax.plot(minutes, share, marker="o", label="share of components that are stable", **AFTER)
     ax.axhline(stability.threshold, **THRESHOLD)
-    ax.set(
-        xlabel="Data used (min)",
-        ylabel="Share, and index (grey)",
-        ylim=(-0.02, 1.02),
-        title=f"{stability.stable.sum()} of {len(stability.index)} are stable",
-    )
+    ax.set(xlabel="Data used (min)", ylabel="Share, and index (grey)", ylim=(-0.02, 1.02))
+    ax.set_title(f"{stability.stable.sum()} of {len(stability.index)} are stable")
     ax.legend(frameon=False, loc="center right", fontsize="small")
     bare(ax)
