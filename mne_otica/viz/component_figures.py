@@ -140,7 +140,7 @@ def _checked_component(result: Cleaned, component: int | None) -> int:
             return int(result.ica.exclude[0])
         return int(np.argmax([glance.row.probability for glance in glances(result)]))
     _validate_type(component, "int-like", "component", "int or None")
-    last = result.ica.n_components_ - 1
-    if not 0 <= component <= last:
-        raise ValueError(f"component ({component}) must be one of those fitted, 0 to {last}.")
+    n = result.ica.n_components_
+    if not 0 <= component < n:
+        raise ValueError(f"component ({component}) must be one of the {n} fitted, 0 to {n - 1}.")
     return component
