@@ -14,7 +14,7 @@ from scipy.io import loadmat, savemat
 
 from mne_otica import __version__
 from mne_otica.artifacts import ArtifactScores
-from mne_otica.evaluation.methods import is_cleaned
+from mne_otica.evaluation.methods_section import is_cleaned
 from mne_otica.utils.checks import _validate_type
 
 if TYPE_CHECKING:

@@ -437,12 +437,6 @@ BAD = [
     *measures(rms_reduction),
     *measures(preservation),
     (rms_reduction, lambda: rms_reduction(*pair(), events()[:0]), ValueError, "no events"),
-    (
-        rms_reduction,
-        lambda: rms_reduction(*pair(), events(), normalize="max"),
-        ValueError,
-        "'normalize'",
-    ),
     (add_artifact_report, lambda: add_artifact_report("a", cleaned()), TypeError, "report must be"),
     (
         add_artifact_report,

@@ -173,7 +173,7 @@ def explain(
     curves = model_data()["kinds"][kind.name]["features"]
     weights = {}
     for name, words in kind.words.items():
-        if name in points and words[for_it]:
+        if name in points and words[for_it] and np.isfinite(figures[name]):
             curve = curves[name]["points"]
             weights[name] = points[name] - min(curve) if for_it else max(curve) - points[name]
     strongest = sorted(weights, key=lambda name: -weights[name])[:2]
@@ -182,8 +182,6 @@ def explain(
 
 
 def _reason(kind: Kind, name: str, figures: Mapping[str, float], for_it: bool) -> str:
-    if not np.isfinite(figures[name]):
-        return f"its {name.replace('_', ' ')} is not known"
     return kind.words[name][for_it].format(figures[name] * kind.words[name].unit)
 
 

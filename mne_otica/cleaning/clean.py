@@ -2,46 +2,30 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, partial
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import mne
 import numpy as np
+from mne import BaseEpochs
+from mne.io import BaseRaw
 from mne.utils import logger, verbose
 from numpy.typing import NDArray
 
-from mne_otica import __version__
-from mne_otica.cleaning.decide import (
-    DEFAULT,
-    NO_GAIN,
-    Found,
-    check_artifacts,
-    find,
-    removed_events,
-    signs_of,
-    without_useless,
-)
+from mne_otica.cleaning.conclude import conclude_useful
+from mne_otica.cleaning.decide import DEFAULT, check_artifacts, find
 from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.cleaning.suspects import find_suspects
-from mne_otica.evaluation.benefit import benefit_of
-from mne_otica.evaluation.harm import MARGIN, harm_of
-from mne_otica.evaluation.measures import MOST_AFFECTED, KindResult, plain, reduction, rms_ratio
-from mne_otica.evaluation.methods import mark_cleaned, recording_facts
-from mne_otica.evaluation.shares import condition_lines
-from mne_otica.evaluation.text import evoked_line, hand_line, kind_line, none_line
+from mne_otica.evaluation.methods_section import mark_cleaned
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
-from mne_otica.removal.estimate import sham_events, sham_part
-from mne_otica.removal.remove import REMOVALS, Part, Taken, without
+from mne_otica.removal.remove import REMOVALS, without
 from mne_otica.signals.low_rate import Signals
-from mne_otica.signals.reading import HIGHEST, LowRate, LowRateRaw, check_band, names_to_read
-from mne_otica.signals.recording import quiet, with_bads
-from mne_otica.signals.unmixing import maps_in_volts
-from mne_otica.signals.windows import Events, Pair, conditions_of
+from mne_otica.signals.reading import HIGHEST, LowRate, check_band, names_to_read
+from mne_otica.signals.recording import mark_bad, quiet, with_bads
+from mne_otica.signals.windows import Events, conditions_of
 from mne_otica.trust.stability import stability as find_stability
 from mne_otica.utils.checks import (
     RandomState,
@@ -50,15 +34,6 @@ from mne_otica.utils.checks import (
     _validate_number,
     _validate_type,
 )
-
-if TYPE_CHECKING:
-    from mne import BaseEpochs
-    from mne.io import BaseRaw
-
-_FEWEST_COMPONENTS = 4
-# Distance from the windows of events at which the harm is measured, in seconds. Beats and gazes
-# follow each other closely, so that with the margin of blinks nothing would be left.
-_MARGINS = {"blink": MARGIN, "eye movement": MARGIN / 4, "heartbeat": 0.0, "electrode": MARGIN}
 
 
 @verbose
@@ -135,11 +110,7 @@ def clean_raw(
     cleaned : instance of Cleaned
         The cleaned recording (``cleaned.raw``) with the ICA, the times of the artifacts, the
         evidence, and for each kind what was removed, the benefit and the harm
-        (``cleaned.kinds``). ``cleaned.status`` is ``"cleaned"``; ``"poor"`` if less than half
-        of a kind of artifact was removed, or more than 30 percent of the signal elsewhere;
-        ``"unsure"`` if nothing was removed because the evidence was not sufficient; and
-        ``"none"`` if no artifact was found, or none that could be removed.
-        ``cleaned.verdict`` is a summary with one sentence for each kind;
+        (``cleaned.kinds``). ``cleaned.status`` and ``cleaned.verdict`` say in words how it went;
         ``cleaned.plot()``, ``cleaned.report()`` and ``cleaned.save(folder)`` plot, report and
         save the result.
 
@@ -167,10 +138,13 @@ def clean_raw(
     would be removed at half of the events is subtracted from the average of the channels at the
     other half, which has to gain more than at sham events. If not, the verdict says so.
 
-    Benefit and harm are measured between ``l_freq`` and ``h_freq``: the benefit in windows of
-    250 ms on either side of each event in ``cleaned.kinds[kind].events``, the harm in all
-    samples further than 1 s from these windows (eye movements: 0.25 s, heartbeats: outside the
-    windows). A sample that was not changed has no harm.
+    Benefit and harm are measured between ``l_freq`` and ``h_freq``. The benefit of a kind is the
+    reduction of the average in windows of 250 ms on either side of its events, at the five channels
+    where it is largest: the recording, compared with the cleaned one. The harm ("elsewhere") is
+    what was removed for this kind, relative to the recording, in all samples further than 1 s from
+    these windows. Muscle and heartbeats are everywhere: what was removed for them is given as a
+    share of the whole signal, and so it is if less than 2 s are that far from events. A sample
+    that was not changed has no harm.
 
     Trustworthy components need about 20 samples per squared number of components; with
     ``n_components=None`` fewer components are fitted to a short recording.
@@ -187,75 +161,39 @@ def clean_raw(
         raise TypeError("raw must be an instance of Raw, got Epochs; use clean_epochs(epochs).")
     _validate_type(raw, mne.io.BaseRaw, "raw", "Raw")
     _validate_flag(reject_by_annotation, "reject_by_annotation")
-    _validate_flag(find_bad_channels, "find_bad_channels")
     _validate_flag(stability, "stability")
-    work = estimated(
-        raw,
-        conditions_of(raw, events, event_id),
-        artifacts=artifacts,
-        removal=removal,
-        n_components=n_components,
-        l_freq=l_freq,
-        h_freq=h_freq,
-        random_state=random_state,
-        max_components=max_components,
-        reject_by_annotation=reject_by_annotation,
-        find_bad_channels=find_bad_channels,
-    )
-    result = work.result()
+    fit = dict(n_components=n_components, l_freq=l_freq, h_freq=h_freq, random_state=random_state)
+    find = dict(artifacts=artifacts, removal=removal, max_components=max_components)
+    leave = dict(reject_by_annotation=reject_by_annotation, find_bad_channels=find_bad_channels)
+    result = cleaned_raw(raw, conditions_of(raw, events, event_id), **fit, **find, **leave)
     if not stability:
         return result
-    trusted = find_stability(work.ica, work.filtered, random_state=random_state)
+    trusted = find_stability(result.ica, result.filtered(), random_state=random_state)
     return replace(result, stability=trusted)
 
 
-@dataclass(frozen=True)
-class Work:
-    """A recording, and what is to be removed from it."""
-
-    raw: BaseRaw
-    filtered: LowRateRaw
-    ica: ICA
-    found: Found
-    taken: Taken
-    settings: dict[str, Any]
-    suspects: dict[str, str]
-
-    def result(self) -> Cleaned:
-        """Measure, then remove: the copy is only now in memory, when the search is done."""
-        work, result = self.measured()
-        result = replace(result, raw=without(work.raw, work.ica, work.taken.courses))
-        mark_cleaned(result.raw.info, work.taken)
-        return result.with_suspects(work.suspects)
-
-    def measured(self) -> tuple[Work, Cleaned]:
-        """Measure, and leave out what turns out to do no good."""
-        result = conclude(self.raw, self.filtered, self.ica, self.found, self.taken, self.settings)
-        found = without_useless(self.found, result.kinds, self.ica)
-        if found is self.found:
-            return self, result
-        return replace(self, found=found, taken=found.taken).measured()
-
-
-def check_options(
-    artifacts: str | Sequence[str], removal: str, max_components: int
-) -> tuple[str, ...]:
+def check_options(options: dict[str, Any]) -> tuple[str, ...]:
     """Return the kinds to remove; raise if any of the parameters is wrong."""
-    artifacts = check_artifacts(artifacts)
-    _check_option("removal", removal, REMOVALS)
-    _validate_type(max_components, "int-like", "max_components")
-    _validate_number(max_components, "max_components", at_least=1)
+    artifacts = check_artifacts(options["artifacts"])
+    _check_option("removal", options["removal"], REMOVALS)
+    _validate_flag(options["find_bad_channels"], "find_bad_channels")
+    _validate_type(options["max_components"], "int-like", "max_components")
+    _validate_number(options["max_components"], "max_components", at_least=1)
     return artifacts
 
 
-def estimated(
-    raw: BaseRaw, conditions: dict[str, NDArray[np.int64]] | None = None, **options: Any
-) -> Work:
-    """Fit, find, and estimate what is to be removed; nothing is removed yet.
+def cleaned_raw(
+    raw: BaseRaw,
+    conditions: dict[str, NDArray[np.int64]],
+    inside: NDArray[np.bool_] | None = None,
+    **options: Any,
+) -> Cleaned:
+    """Fit, find, estimate, measure, and only then copy the recording and remove.
 
     With the samples of the trials of some ``conditions``, fit without the responses to them.
+    Benefit and harm are measured in the samples ``inside``.
     """
-    artifacts = check_options(*(options[k] for k in ("artifacts", "removal", "max_components")))
+    artifacts = check_options(options)
     band, reject = (options["l_freq"], options["h_freq"]), options["reject_by_annotation"]
     check_band(*band)
     low = LowRate.of(raw, names_to_read(raw), reject, band[1])
@@ -269,29 +207,20 @@ def estimated(
         raw = with_bads(raw, left_out)
         if left_out:  # else MNE would keep two copies
             filtered.drop_channels(left_out)
-    fit = partial(
-        fit_ica,
-        n_components=options["n_components"],
-        random_state=options["random_state"],
-        reject=reject,
-        step=step,
-    )
-    ica, free = fit_evoked_free(fit, filtered, raw, conditions or {}, reject=reject)
-    found = find(
-        raw,
-        ica,
-        artifacts,
-        options["max_components"],
-        reject,
-        removal=options["removal"],
-        band=band,
-        filtered=filtered,
-        channels=channels,
-    )
-    taken = Taken(np.zeros((0, raw.n_times))) if found.taken is None else found.taken
+    fixed = dict(random_state=options["random_state"], reject=reject, step=step)
+    fit = partial(fit_ica, n_components=options["n_components"], **fixed)
+    ica, free = fit_evoked_free(fit, filtered, raw, conditions, reject=reject)
+    chosen = artifacts, options["max_components"], reject
+    how = dict(removal=options["removal"], filtered=filtered, channels=channels)
+    found = find(raw, ica, *chosen, **how)
     options |= {"artifacts": list(artifacts), "evoked_free": free}
     settings = settings_of(ica, raw, filtered.info["sfreq"], **options)
-    return Work(raw, filtered, ica, found, taken, settings, suspects)
+    if inside is not None:
+        mark_bad(filtered, filtered.of_steps(~inside), "BAD_no_epoch")
+    result, taken = conclude_useful(raw, filtered, ica, found, settings, suspects)
+    result = replace(result, raw=without(raw, ica, taken.courses))
+    mark_cleaned(result.raw.info, taken)
+    return result
 
 
 def settings_of(ica: ICA, raw: BaseRaw, sfreq_fitted: float, **parameters: Any) -> dict[str, Any]:
@@ -333,176 +262,7 @@ def fit_ica(
 def _affordable(rank: int, n_samples: int, step: int) -> int:
     """Return the rank, or fewer components if the recording is too short for that many."""
     enough = int(np.sqrt(step * n_samples / SAMPLES_PER_SQUARED_COMPONENT))
-    return min(rank, max(enough, _FEWEST_COMPONENTS))
-
-
-def conclude(
-    raw: BaseRaw,
-    filtered: LowRateRaw,
-    ica: ICA,
-    found: Found,
-    taken: Taken,
-    settings: dict[str, Any],
-    in_band: Sequence[NDArray[np.float64]] | None = None,
-    brief: bool = False,
-) -> Cleaned:
-    """Measure benefit and harm of the removal, and return the result.
-
-    ``in_band`` is what each part removes, in the band of the fit; None computes it by filtering.
-    ``brief`` measures only what the verdict needs, for interactive use.
-    """
-    if in_band is None:
-        in_band = [filtered.like(part.courses) for part in taken.parts]
-    total = np.zeros((len(taken.courses), filtered.n_times))
-    for part, courses in zip(taken.parts, in_band, strict=True):
-        total[[ica.exclude.index(k) for k in part.components]] += courses
-    results = {
-        kind: _measured(kind, found, taken, in_band, filtered, ica, settings, brief)
-        for kind in found.decisions
-    }
-    removed = {k: kind for kind, one in results.items() for k in one.components}
-    lines = [line for one in results.values() if (line := kind_line(one, removed))]
-    if not brief:
-        band = settings["l_freq"], settings["h_freq"]
-        settings = settings | recording_facts(raw, filtered, band)
-    by_hand = taken.of(None)
-    if by_hand is not None:
-        share = _share(by_hand.components, in_band[taken.parts.index(by_hand)], filtered, ica)
-        lines.append(hand_line(by_hand.components, share))
-    lines = lines or [none_line(results)]
-    if facts := settings.get("evoked_free"):
-        lines.append(evoked_line(facts))
-        found_at = {kind: x.events[:, 0] - raw.first_samp for kind, x in results.items()}
-        lines += condition_lines(found_at, facts, raw.info["sfreq"])
-    verdict = ". ".join(lines)
-    logger.info(f"Clean: {verdict}.")
-    return Cleaned(
-        raw=raw,
-        ica=ica,
-        events=_all_events(results),
-        artifacts=found.artifacts,
-        kinds=results,
-        removed=taken.courses,
-        settings=plain(settings),
-        versions=versions(),
-        verdict=verdict,
-        status=_status(results, taken),
-        _filtered=filtered,
-        _taken=total,
-    )
-
-
-def _status(results: dict[str, KindResult], taken: Taken) -> str:
-    """Return the status: what was removed, or why nothing was."""
-    removed = [one for one in results.values() if one.components]
-    if taken.courses.any():
-        return "poor" if any(one.poor for one in removed) else "cleaned"
-    return "unsure" if any(one.answer == "unsure" for one in results.values()) else "none"
-
-
-def _share(
-    components: list[int], courses: NDArray[np.float64], filtered: BaseRaw, ica: ICA
-) -> float:
-    """Return the RMS of what is removed, relative to that of the recording."""
-    maps = maps_in_volts(ica)[:, components]
-    power = np.sum((maps.T @ maps) * (courses @ courses.T))
-    return rms_ratio(power, np.sum(filtered._data**2))
-
-
-def _all_events(results: dict[str, KindResult]) -> NDArray[np.int64]:
-    """Return the events of all kinds that were removed by events, and blinks in any case."""
-    chosen = [
-        one.events
-        for kind, one in results.items()
-        if kind == "blink" or one.how in ("events", "component")
-    ]
-    events = np.concatenate([np.zeros((0, 3), np.int64), *chosen])
-    return events[np.argsort(events[:, 0], kind="stable")]
-
-
-def _measured(
-    kind: str,
-    found: Found,
-    taken: Taken,
-    in_band: Sequence[NDArray[np.float64]],
-    filtered: LowRateRaw,
-    ica: ICA,
-    settings: dict[str, Any],
-    brief: bool,
-) -> KindResult:
-    """Return the result for one kind: the decision, and benefit and harm of the removal."""
-    decision, part = found.decisions[kind], taken.of(kind)
-    result = KindResult(
-        kind=kind,
-        answer=decision.answer,
-        components=[],
-        events=decision.events,
-        how="none",
-        reason=decision.reason,
-        not_removed=decision.not_removed,
-        why=NO_GAIN if decision.not_removed else "",
-    )
-    if part is None or not part.courses.any():
-        return result
-    events = decision.events
-    if decision.given is None:
-        events = removed_events(part, events, filtered)
-    result = replace(
-        result, components=list(part.components), events=events, how=part.how, l_freq=part.l_freq
-    )
-    maps = maps_in_volts(ica)
-    gone = maps[:, part.components] @ in_band[taken.parts.index(part)]
-    # No copies, as the recording may be large: the cleaned data overwrite what was removed.
-    before = filtered._data
-    after = np.subtract(before, gone, out=gone)
-    reject = settings["reject_by_annotation"]
-    pair = Pair.of_arrays(filtered, before, after, range(len(before)), reject)
-    if part.l_freq is not None:
-        return replace(result, **_band_measures(pair, part.l_freq, brief))
-    # Events that the removal found in its own components would favour it.
-    told = events if decision.given is None or not len(decision.given) else decision.given
-    signs = signs_of(part, told[:, 0] - filtered.origin, filtered.sfreq)
-    with quiet():
-        try:
-            benefit = benefit_of(pair, told, signs=signs)
-        except ValueError:  # there are none, or the edges or bad spans cut every window
-            return result
-        # A filter spreads what was removed; samples that did not change have no harm.
-        same = ~filtered.of_steps(part.courses.any(axis=0))
-        after[:, same] = before[:, same]
-        sham = None if brief else _sham(kind, part, found, maps, filtered)
-        harm = harm_of(pair, events, sham=sham, brief=brief, margin=_MARGINS[kind])
-    logger.info(f"Evaluate: {len(events)} {kind} events, {harm.seconds:.0f} s away from them.")
-    return replace(result, gone=benefit.average, benefit=benefit, harm=harm)
-
-
-def _band_measures(pair: Pair, l_freq: float, brief: bool) -> dict[str, Any]:
-    """Return the reduction above a frequency at the channels most affected, and the harm."""
-    power = [
-        np.sum(mne.filter.filter_data(x, pair.sfreq, l_freq, None, verbose="error") ** 2, axis=1)
-        for x in (pair.before, pair.after)
-    ]
-    most = np.argsort(power[1] - power[0])[:MOST_AFFECTED]
-    gone = reduction(power[0][most].sum(), power[1][most].sum())
-    with quiet():
-        return dict(gone=gone, harm=harm_of(pair, np.zeros((0, 3), int), brief=brief))
-
-
-def _sham(
-    kind: str,
-    part: Part,
-    found: Found,
-    maps: NDArray[np.float64],
-    like: LowRateRaw,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return topographies and time courses of what would be removed for sham events."""
-    if part.estimate is None or part.estimate.model is None:
-        return None
-    courses = found.shams.get(kind)
-    if courses is None:
-        samples = sham_events(part.estimate, like.sfreq, part.courses.shape[1])
-        courses = like.like(sham_part(part.estimate, samples))
-    return maps[:, part.components], courses
+    return min(rank, max(enough, 2))
 
 
 def _seed(random_state: RandomState) -> int | str | None:
@@ -510,12 +270,3 @@ def _seed(random_state: RandomState) -> int | str | None:
     if random_state is None or np.isscalar(random_state):
         return random_state
     return type(random_state).__name__
-
-
-_version = cache(version)  # reading the metadata takes time
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of the packages that the result depends on."""
-    found = {"python": platform.python_version(), "mne_otica": __version__}
-    return found | {name: _version(name) for name in ("mne", "numpy", "scipy")}

@@ -5,34 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mne
 import numpy as np
+from mne import BaseEpochs
+from mne.io import BaseRaw
 from mne.utils import logger, verbose
 from numpy.typing import NDArray
 from scipy.signal import detrend
 
 from mne_otica.artifacts import search
-from mne_otica.cleaning.clean import check_options, conclude, estimated, fit_ica, settings_of
-from mne_otica.cleaning.cut import Cut
-from mne_otica.cleaning.decide import DEFAULT, earned, judged, without_useless
+from mne_otica.cleaning.clean import check_options, cleaned_raw, fit_ica, settings_of
+from mne_otica.cleaning.conclude import conclude_useful
+from mne_otica.cleaning.cross_check import cross_checked
+from mne_otica.cleaning.decide import DEFAULT, judged
+from mne_otica.cleaning.epochs_in_raw import EpochsInRaw
 from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.cleaning.suspects import find_suspects
+from mne_otica.ica import ICA
 from mne_otica.removal.layout import Layout
 from mne_otica.removal.remove import Part, Taken, parts_of, subtract
 from mne_otica.signals.reading import EPOCH_EDGE, LowRateRaw
-from mne_otica.signals.recording import mark_bad, quiet
+from mne_otica.signals.recording import quiet
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import conditions_of
 from mne_otica.utils.checks import RandomState, _validate_flag, _validate_type
-
-if TYPE_CHECKING:
-    from mne import BaseEpochs
-    from mne.io import BaseRaw
-
-    from mne_otica.ica import ICA
 
 
 @verbose
@@ -108,24 +107,15 @@ def clean_epochs(
     """
     _validate_type(epochs, mne.BaseEpochs, "epochs", "Epochs")
     _validate_type(raw, (mne.io.BaseRaw, None), "raw", "Raw or None")
-    _validate_flag(find_bad_channels, "find_bad_channels")
-    artifacts = check_options(artifacts, removal, max_components)
+    fit = dict(n_components=n_components, l_freq=l_freq, h_freq=h_freq, random_state=random_state)
+    find = dict(artifacts=artifacts, removal=removal, max_components=max_components)
+    options = fit | find | dict(reject_by_annotation=True, find_bad_channels=find_bad_channels)
+    options["artifacts"] = check_options(options)
     _validate_flag(evoked_free, "evoked_free")
     with quiet():
         epochs = epochs.copy().load_data()  # drops bad epochs
     if not len(epochs):
         raise ValueError("There are no epochs left to clean: all were dropped.")
-    options = dict(
-        artifacts=artifacts,
-        removal=removal,
-        n_components=n_components,
-        l_freq=l_freq,
-        h_freq=h_freq,
-        random_state=random_state,
-        max_components=max_components,
-        reject_by_annotation=True,
-        find_bad_channels=find_bad_channels,
-    )
     clean = _alone if raw is None else partial(_in_recording, raw=raw)
     return clean(epochs, event_id=epochs.event_id if evoked_free else {}, **options)
 
@@ -134,21 +124,15 @@ def _in_recording(
     epochs: BaseEpochs, event_id: Mapping[str, int], raw: BaseRaw, **options: Any
 ) -> Cleaned:
     """Remove from loaded epochs, in place, what is estimated in their recording."""
-    cut = Cut.of(epochs, raw)
+    cut = EpochsInRaw.of(epochs, raw)
     conditions = conditions_of(raw, epochs.events, event_id) if event_id else {}
-    work = estimated(raw, conditions, **options)
-    outside = np.ones(raw.n_times, bool)
-    for start, stop in zip(*cut.inside, strict=True):
-        outside[start:stop] = False
-    outside = work.filtered.of_steps(outside)
-    mark_bad(work.filtered, outside, "BAD_no_epoch")  # the result is that of the epochs
-    result = work.result()
+    result = cleaned_raw(raw, conditions, cut.inside, **options)
     if result.removed.any():
-        maps = maps_in_volts(work.ica)[:, work.ica.exclude]
-        epochs._data -= cut.removed(maps, work.ica.ch_names, result.removed)
-    epochs.info["bads"] = epochs.info["bads"] + [
-        name for name in work.raw.info["bads"] if name not in raw.info["bads"] + epochs.info["bads"]
-    ]
+        maps = maps_in_volts(result.ica)[:, result.ica.exclude]
+        epochs._data -= cut.removed(maps, result.ica.ch_names, result.removed)
+    known = raw.info["bads"] + epochs.info["bads"]
+    more = [name for name in result.raw.info["bads"] if name not in known]
+    epochs.info["bads"] = epochs.info["bads"] + more
     return replace(result, epochs=epochs)
 
 
@@ -179,10 +163,9 @@ def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> 
     conditions = {name: starts[codes == code] for name, code in event_id.items()}
     window = (0.0, length / ready.info["sfreq"])
     ica, options["evoked_free"] = fit_evoked_free(fit, joined, epochs, conditions, window=window)
+    chosen = {name: options[name] for name in ("artifacts", "max_components")}
     with quiet():
-        scores = search(
-            ica, epochs, artifacts=options["artifacts"], max_components=options["max_components"]
-        )
+        scores = search(ica, epochs, **chosen)
     found = judged(joined, ica, scores, options["artifacts"], True)
     layout, in_band = Layout.of(epochs), partial(_detrended, n_epochs=len(epochs))
     wanted = {kind: (one.components, None) for kind, one in found.decisions.items()}
@@ -190,28 +173,19 @@ def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> 
     parts = [_side_by_side(part, layout) for part in every.parts]
     taken = Taken.of_parts(parts, ica.exclude, joined.n_times)
     if parts:
-        found = earned(found, taken, ica, joined, True, in_band)
-        taken = found.taken
+        found = cross_checked(found, taken, ica, joined, True, in_band)
     settings = settings_of(ica, joined, joined.info["sfreq"], **options)
-    while True:
-        level = [in_band(part.courses) for part in taken.parts]
-        result = conclude(joined, joined, ica, found, taken, settings, level)
-        useful = without_useless(found, result.kinds, ica)
-        if useful is found:
-            break
-        found, taken = useful, useful.taken
+    result, taken = conclude_useful(joined, joined, ica, found, settings, suspects)
     subtract(epochs, ica, ica.exclude, layout.spread(taken.courses))
     cleaned._data[_finite(cleaned)] = epochs._data
-    return replace(result.with_suspects(suspects), raw=None, epochs=cleaned)
+    return replace(result, raw=None, epochs=cleaned)
 
 
 def _finite(epochs: BaseEpochs) -> NDArray[np.bool_]:
     """Return which epochs have finite values only; raise if there is none."""
     picks = mne.pick_types(epochs.info, eeg=True, exclude="bads")
     if len(picks) < 2:
-        raise ValueError(
-            f"{len(picks)} good EEG channels are left to clean; at least 2 are needed."
-        )
+        raise ValueError(f"Of {len(picks)} good EEG channels at least 2 are needed.")
     broken = ~np.isfinite(epochs._data[:, picks]).all(axis=2)
     if broken.any(axis=1).all():
         worst = epochs.ch_names[picks[broken.sum(axis=0).argmax()]]

@@ -7,25 +7,22 @@ ICA, and is then removed with them. Trials without artifacts show the response.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mne
 import numpy as np
+from mne import BaseEpochs
+from mne.io import BaseRaw
 from mne.utils import logger
 from numpy.typing import NDArray
 from scipy.linalg import solve
 from scipy.sparse import csr_array
 
 from mne_otica.artifacts import blink_times, search
-from mne_otica.evaluation.text import evoked_line
+from mne_otica.evaluation.sentences import evoked_line
+from mne_otica.ica import ICA
 from mne_otica.signals.recording import annotated_bad, quiet
 from mne_otica.signals.unmixing import maps_in_volts, unmixing_in_volts
-
-if TYPE_CHECKING:
-    from mne import BaseEpochs
-    from mne.io import BaseRaw
-
-    from mne_otica.ica import ICA
 
 _EYES = ("blink", "eye movement")  # the artifacts that follow stimuli
 RESPONSE = (-0.2, 1.0)  # s after a stimulus; epochs of ERP studies rarely are longer
@@ -46,30 +43,10 @@ def fit_evoked_free(
     """Fit an ICA, without the responses to the trials of each condition if there are any.
 
     The responses are estimated twice: from the samples without blinks, and, after removing the
-    components of the eyes that the first fit found, from all trials.
-
-    Parameters
-    ----------
-    fit : callable
-        Fits an ICA on a filtered recording.
-    filtered : instance of Raw
-        The filtered copy.
-    inst : instance of Raw | instance of Epochs
-        The recording, to find the blinks in.
-    conditions : dict
-        The samples of the trials of each condition, at the rate of ``inst``.
-    reject : bool
-        Whether to leave out spans annotated as bad.
-    window : tuple of float
-        The time of the response, in seconds.
-
-    Returns
-    -------
-    ica : instance of ICA
-        The ICA.
-    facts : dict | None
-        The trials used of each condition, the conditions with too few, and the number of fits;
-        None without conditions.
+    components of the eyes that the first fit found, from all trials. ``conditions`` are the samples
+    of the trials at the rate of ``inst``, in which blinks are found; ``window`` is the time of the
+    response in seconds. The facts are the trials used of each condition, the conditions with too
+    few, and the number of fits.
     """
     if not conditions:
         return fit(filtered), None
@@ -78,12 +55,11 @@ def fit_evoked_free(
     rate = sfreq / inst.info["sfreq"]
     facts = {"onsets": onsets_of(conditions, inst.info["sfreq"])}
     conditions = {name: np.round(some * rate).astype(int) for name, some in conditions.items()}
-    bad = np.zeros(filtered.n_times, bool)
-    if isinstance(inst, mne.BaseEpochs):  # whose joints are annotated as bad for the search only
-        avoid = _near_blinks(filtered, filtered, reject)
-    else:
-        bad |= annotated_bad(filtered) & reject
-        avoid = bad | _near_blinks(filtered, inst, reject)
+    alone = isinstance(
+        inst, mne.BaseEpochs
+    )  # whose joints are annotated as bad for the search only
+    bad = annotated_bad(filtered) & reject & (not alone)
+    avoid = bad | _near_blinks(filtered, filtered if alone else inst, reject)
     clean = {name: _n_clean(samples, avoid, bounds) for name, samples in conditions.items()}
     used = {name: n for name, n in clean.items() if n >= _FEWEST_TRIALS}
     facts |= {

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mne
 import numpy as np
+from mne import BaseEpochs
+from mne.io import BaseRaw
 from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica.artifacts import ArtifactScores
-from mne_otica.cleaning.suspects import told_suspects
 from mne_otica.evaluation.audit import Audited
 from mne_otica.evaluation.measures import KindResult, plain
-from mne_otica.evaluation.methods import methods_text
-from mne_otica.evaluation.text import component_names, kind_line
+from mne_otica.evaluation.methods_section import methods_text
+from mne_otica.evaluation.sentences import component_names, kind_line, suspects_line
 from mne_otica.ica import ICA
+from mne_otica.removal.remove import put_back
 from mne_otica.signals.recording import quiet
 from mne_otica.signals.unmixing import maps_in_volts
-from mne_otica.trust.stability import Stability
 from mne_otica.utils.docs import fill_doc
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from mne import BaseEpochs
-    from mne.io import BaseRaw
+
+    from mne_otica.trust.stability import Stability
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -43,11 +44,10 @@ class Cleaned:
     ica : instance of ICA
         The fitted ICA; its ``exclude`` holds the components removed.
     events : ndarray, shape (n_events, 3)
-        MNE events of the artifacts removed, with one id per kind (998 for blinks and 999 for
-        heartbeats, as in MNE, 997 for eye movements, 995 for electrodes), and of blinks that
-        were found but not removed. They can be passed to :class:`mne.Epochs`. Muscle
-        activity has no events. The second column is 1 for events that only the removal found, at
-        which the benefit is not measured.
+        MNE events of the artifacts, with one id per kind (998 for blinks and 999 for heartbeats, as
+        in MNE, 997 for eye movements, 995 for electrodes); muscle activity has none. They can be
+        passed to :class:`mne.Epochs`. The second column is 1 for events that only the removal
+        found, at which the benefit is not measured, and 2 for events that were not removed.
     artifacts : instance of ArtifactScores
         Probability, answer and reason for each component and each kind of artifact, also for
         kinds that were not to be removed.
@@ -63,7 +63,7 @@ class Cleaned:
         Versions of Python and the packages used.
     verdict : str
         One sentence for each kind that was found: the share removed, events, components, and
-        the share of the signal removed elsewhere; or why nothing was removed.
+        the share of the signal removed elsewhere, or of the whole signal; or why nothing was.
     status : str
         ``"cleaned"``; ``"poor"`` if of any kind removed less than half was removed, or more
         than 30 percent of the signal elsewhere (the verdict says which and what to try);
@@ -95,24 +95,6 @@ class Cleaned:
     epochs: BaseEpochs | None = None
     suspects: dict[str, str] = field(default_factory=dict)
     stability: Stability | None = None
-
-    def with_suspects(self, suspects: dict[str, str]) -> Cleaned:
-        """Return this result with a sentence about suspect channels.
-
-        Parameters
-        ----------
-        suspects : dict
-            The channels, with the reason.
-
-        Returns
-        -------
-        result : instance of Cleaned
-            A new result, or this one if there are none.
-        """
-        if not suspects:
-            return self
-        verdict = f"{self.verdict}. {told_suspects(suspects)}"
-        return replace(self, suspects=suspects, verdict=verdict)
 
     def filtered(self) -> BaseRaw:
         """Return the EEG that the ICA was fitted on, before cleaning.
@@ -155,15 +137,10 @@ class Cleaned:
         """
         if self.raw is None:
             raise ValueError("Only epochs were cleaned; clean them with their recording to audit.")
-        before, names = self.raw.copy(), self.ica.ch_names
-        picks = [before.ch_names.index(name) for name in names]
-        before._data[picks] += maps_in_volts(self.ica)[:, self.ica.exclude] @ self.removed
-        samples = {
-            kind: one.events[:, 0] - before.first_samp
-            for kind, one in self.kinds.items()
-            if len(one.events)
-        }
-        return [Audited(self.name, before, self.raw, samples, names)]
+        before = put_back(self.raw.copy().load_data(verbose="error"), self.ica, self.removed)
+        found = {kind: one.events[:, 0] for kind, one in self.kinds.items() if len(one.events)}
+        samples = {kind: some - before.first_samp for kind, some in found.items()}
+        return [Audited(self.name, before, self.raw, samples, self.ica.ch_names)]
 
     # The modules of figures and reports import this class, so the methods that draw import them
     # when called, as MNE's do.
@@ -315,7 +292,7 @@ class Cleaned:
             ("Components removed", ", ".join(component_names(self.ica.exclude)) or "none"),
             ("Components fitted", f"{self.ica.n_components_} by {self.ica.method}"),
             ("Samples changed", self._changed()),
-            ("Suspect channels", told_suspects(self.suspects).partition(": ")[2] or "none"),
+            ("Suspect channels", suspects_line(self.suspects).partition(": ")[2] or "none"),
         ]
         if self.artifacts.sensors:
             seen = [f"{name} {what}" for name, what in self.artifacts.sensors.items()]
@@ -379,31 +356,26 @@ def _figures(one: KindResult) -> list[tuple[str, str]]:
         return []
     benefit, harm, many = one.benefit, one.harm, f"{one.event}s"
     names = benefit.most_affected()
-    # A recording of 32 Hz has no gamma.
-    taken = _bands(harm.taken_out_per_band, ".1%")
-    power = _bands(harm.band_power, "+z.1%")
-    rows = [
-        (
-            f"Reduction of the average {one.event} at {', '.join(names)}",
-            f"{benefit.average:.0%}{_over_events(benefit.average_interval, many)}",
-        ),
-        (f"Reduction of the RMS at {many} there", f"{benefit.over(names):.0%}"),
-        (
-            f"Reduction of the RMS at {many}, all channels",
-            f"{benefit.overall:.0%}{_over_events(benefit.interval, many)}",
-        ),
-        ("Rank", f"{harm.rank_before} before, {harm.rank_after} after"),
-    ]
-    if not np.isnan(harm.taken_out):
-        bands = f" ({taken})" if taken else ""
-        rows.append((f"Removed away from {many}", f"{harm.taken_out:.1%} of the signal{bands}"))
-        if harm.sham is not None:
-            rows.append((f"Removed for sham {many}", f"{harm.sham:.1%} of the signal"))
-    return rows + [(f"Change of power away from {many}", power)] * bool(power)
+    where = "in total" if harm.margin is None else f"away from {many}"
+    rows = {
+        f"Reduction of the average {one.event} at {', '.join(names)}": f"{benefit.average:.0%}"
+        + _over_events(benefit.average_interval, many),
+        f"Reduction of the RMS at {many} there": f"{benefit.over(names):.0%}",
+        f"Reduction of the RMS at {many}, all channels": f"{benefit.overall:.0%}"
+        + _over_events(benefit.interval, many),
+        # A recording of 32 Hz has no gamma.
+        f"Removed {where}": f"{harm.taken_out:.1%} of the signal"
+        + _bands(harm.taken_out_per_band, ".1%", " ({})"),
+        f"Removed for sham {many}": "" if harm.sham is None else f"{harm.sham:.1%} of the signal",
+        f"Change of power {where}": _bands(harm.band_power, "+z.1%"),
+        "Rank": f"{harm.rank_before} before, {harm.rank_after} after",
+    }
+    return [(name, text) for name, text in rows.items() if text]
 
 
-def _bands(shares: dict[str, float], form: str) -> str:
-    return ", ".join(f"{name} {x:{form}}" for name, x in shares.items() if not np.isnan(x))
+def _bands(shares: dict[str, float], form: str, within: str = "{}") -> str:
+    told = ", ".join(f"{name} {x:{form}}" for name, x in shares.items() if not np.isnan(x))
+    return within.format(told) if told else ""
 
 
 def _over_events(interval: tuple[float, float], events: str) -> str:

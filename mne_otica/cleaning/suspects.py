@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from mne.io import BaseRaw
 from mne.utils import logger
 from numpy.typing import NDArray
 
 from mne_otica.artifacts.maps import FRONTAL, eye_map
-from mne_otica.evaluation.text import listed
+from mne_otica.evaluation.sentences import listed, suspects_line
 from mne_otica.signals.low_rate import robust_scale
 from mne_otica.signals.recording import annotated_bad
-
-if TYPE_CHECKING:
-    from mne.io import BaseRaw
 
 # Robust deviation in the band of the fit over that of the median channel (test_suspects.py):
 # at most 2.1 in good channels of 23 real recordings and 3.6 in 130 simulated ones, where a blink
@@ -22,7 +18,7 @@ if TYPE_CHECKING:
 LARGE = 4.5
 FLAT = 0.01  # the same; the least of a good channel is 0.3
 CLIPPED = 0.01  # share of samples that stay at the largest or smallest value; good ones: 0.001
-_PIECE = 2**20  # values read at a time, that stay in the cache
+_PIECE = 2**18  # values read at a time, which stay in the cache
 KEPT = "kept, as no other channel is frontal"
 
 
@@ -43,17 +39,12 @@ def find_suspects(
     left_out = [name for name, why in suspects.items() if not why.endswith(KEPT)]
     if len(filtered.ch_names) - len(left_out) < 2:
         raise ValueError(
-            f"Fewer than 2 EEG channels are left: {told_suspects(suspects)}. Check the channels, "
+            f"Fewer than 2 EEG channels are left: {suspects_line(suspects)}. Check the channels, "
             "or pass find_bad_channels=False."
         )
     if suspects:
-        logger.info(f"Channels: {told_suspects(suspects)}.")
+        logger.info(f"Channels: {suspects_line(suspects)}.")
     return suspects, left_out
-
-
-def told_suspects(suspects: dict[str, str]) -> str:
-    """Return which channels were left out, and why, as text."""
-    return f"suspect channels: {listed([f'{name} ({why})' for name, why in suspects.items()])}"
 
 
 def _suspects(raw: BaseRaw, filtered: BaseRaw, reject: bool) -> dict[str, str]:
@@ -62,7 +53,7 @@ def _suspects(raw: BaseRaw, filtered: BaseRaw, reject: bool) -> dict[str, str]:
     MNE's local outlier factor would need scikit-learn. At its defaults it names frontal channels
     for their blinks in 6 of 23 recordings, and no channel where there are fewer than 21.
     """
-    good = ~annotated_bad(filtered) if reject else np.ones(filtered.n_times, bool)
+    good = ~(annotated_bad(filtered) & reject)
     if not good.any():
         return {}
     names = filtered.ch_names
@@ -70,9 +61,10 @@ def _suspects(raw: BaseRaw, filtered: BaseRaw, reject: bool) -> dict[str, str]:
     flat = {name for name, span in zip(names, spans, strict=True) if not span}
     if flat == set(names):
         raise ValueError(f"All eeg channels are constant ({listed(names)}); check the recording.")
+    some = np.flatnonzero(good)[::4]  # neighbours are alike: the deviation is that of all
     scales = {
-        name: 0.0 if name in flat else robust_scale(row[good])
-        for name, row in zip(names, filtered.get_data(), strict=True)
+        name: 0.0 if name in flat else robust_scale(row[some])
+        for name, row in zip(names, filtered._data, strict=True)
     }
     typical, found = np.median([scales[name] for name in names if name not in flat]), {}
     for name, share in zip(names, clipped, strict=True):
@@ -85,27 +77,26 @@ def _suspects(raw: BaseRaw, filtered: BaseRaw, reject: bool) -> dict[str, str]:
     return found
 
 
-def _spans(
-    raw: BaseRaw, names: list[str], reject: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _spans(raw: BaseRaw, names: list[str], reject: bool) -> tuple[NDArray, NDArray]:
     """Return the range of channels, and the share of samples that stay at either end of it.
 
     The recording is read piece by piece, as it may be a file.
     """
     picks = [raw.ch_names.index(name) for name in names]
-    good = ~annotated_bad(raw) if reject else np.ones(raw.n_times, bool)
-    ends = np.full((2, len(names)), -np.inf)  # the largest value, and minus the smallest one
-    stays, size = np.zeros((2, len(names))), max(2, _PIECE // len(names))
+    good = ~(annotated_bad(raw) & reject)
+    ends = np.tile([[-np.inf], [np.inf]], len(names))  # the largest and the smallest value
+    stays, size = np.zeros((2, len(names)), int), max(2, _PIECE // len(names))
     for start in range(0, raw.n_times, size):
         piece = raw[picks, start : start + size][0]
-        fine = good[start : start + size] & np.isfinite(piece)
-        for end, stay, sign in zip(ends, stays, (1, -1), strict=True):
-            x = np.where(fine, sign * piece, -np.inf)
-            top = x.max(axis=1)
-            at_top = x == top[:, np.newaxis]
-            n_stays = np.sum(at_top[:, 1:] & at_top[:, :-1], axis=1)
-            stay[top > end] = 0
-            stay += np.where(np.isfinite(top) & (top >= end), n_stays, 0)
-            np.maximum(end, top, out=end)
-    ranges = np.where(np.isfinite(ends).all(axis=0), ends.sum(axis=0), 0.0)
-    return ranges, stays.sum(axis=0) / max(good.sum(), 1)
+        fine = good[start : start + size] & np.isfinite(piece.sum(axis=0))
+        piece = piece if fine.all() else piece[:, fine]
+        if not piece.size:
+            continue
+        for k, extreme in enumerate((np.max, np.min)):
+            new = extreme([extreme(piece, axis=1), ends[k]], axis=0)
+            there = piece == new[:, np.newaxis]
+            stays[k, new != ends[k]] = 0
+            stays[k] += np.count_nonzero(there[:, 1:] & there[:, :-1], axis=1)
+            ends[k] = new
+    ranges = np.where(np.isfinite(ends[0]), ends[0] - ends[1], 0.0)
+    return ranges, stays.sum(axis=0) / max(np.sum(good), 1)

@@ -8,10 +8,12 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from mne.io import BaseRaw
 from numpy.typing import NDArray
 from scipy import stats
 
 from mne_otica.evaluation.measures import MOST_AFFECTED
+from mne_otica.evaluation.sentences import PLURALS
 from mne_otica.evaluation.shares import (
     LEVEL,
     Row,
@@ -21,7 +23,6 @@ from mne_otica.evaluation.shares import (
     share_row,
     trials_with,
 )
-from mne_otica.evaluation.text import PLURALS
 from mne_otica.signals.windows import HALF_WINDOW, Events, conditions_of
 from mne_otica.utils.checks import _picks_to_idx, _validate_number, _validate_type
 from mne_otica.utils.docs import fill_doc
@@ -29,8 +30,10 @@ from mne_otica.utils.docs import fill_doc
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-    from mne.io import BaseRaw
 
+Array = NDArray[np.float64]
+Samples = NDArray[np.int64]
+Limits = tuple[float, float]
 FEWEST = 10  # artifacts of a condition from which it is told what is left of them; agreed on
 
 
@@ -79,21 +82,20 @@ class Audit:
     def sentences(self) -> list[str]:
         """The result in words: artifacts that differ or are left, and effects."""
         told = [difference_line(row, self.artifacts) for row in self.differences if row["differ"]]
-        for row in self.artifacts:
-            if row["answer"] == "left":
-                told.append(
-                    f"{row['recording']}: {row['left']:.0%} of the {PLURALS[row['kind']]} of "
-                    f"{row['condition']} left ({row['left_low']:.0%} to {row['left_high']:.0%})"
-                )
-        n_unsure = sum(row["answer"] == "unsure" for row in self.artifacts)
-        if n_unsure:
+        told += [
+            f"{row['recording']}: {row['left']:.0%} of the {PLURALS[row['kind']]} of "
+            f"{row['condition']} left ({row['left_low']:.0%} to {row['left_high']:.0%})"
+            for row in self.artifacts
+            if row["answer"] == "left"
+        ]
+        if n_unsure := sum(row["answer"] == "unsure" for row in self.artifacts):
             told.append(f"unsure what is left in {n_unsure} of {len(self.artifacts)} rows: too few")
-        for row in self.effects:
-            told.append(
-                f"{row['recording']}: {row['effect']} {row['before']:.2f} µV before, "
-                f"{row['after']:.2f} after, change {row['change']:+.2f} "
-                f"({row['change_low']:+.2f} to {row['change_high']:+.2f})"
-            )
+        told += [
+            f"{row['recording']}: {row['effect']} {row['before']:.2f} µV before, "
+            f"{row['after']:.2f} after, change {row['change']:+.2f} "
+            f"({row['change_low']:+.2f} to {row['change_high']:+.2f})"
+            for row in self.effects
+        ]
         return told or ["no artifacts and no effects to compare"]
 
     def to_data_frame(self, table: str = "artifacts") -> pd.DataFrame:
@@ -211,11 +213,7 @@ def audit(
 
 
 def _kind_rows(
-    one: Audited,
-    kind: str,
-    samples: NDArray[np.int64],
-    conditions: dict[str, NDArray[np.int64]],
-    limits: tuple[float, float],
+    one: Audited, kind: str, samples: Samples, conditions: dict[str, Samples], limits: Limits
 ) -> Iterator[Row]:
     """Yield a row for each condition."""
     sfreq = one.after.info["sfreq"]
@@ -236,18 +234,14 @@ def _kind_rows(
 class _Left:
     """The average artifact at some channels, and the cleaned data there."""
 
-    after: NDArray[np.float64]
-    template: NDArray[np.float64]  # scaled, so that its projection on itself is one
-    bounds: tuple[int, int]
+    after: Array
+    template: Array  # scaled, so that its projection on itself is one
+    bounds: Limits
     sfreq: float
 
     @classmethod
     def of(
-        cls,
-        one: Audited,
-        samples: NDArray[np.int64],
-        conditions: dict[str, NDArray[np.int64]],
-        bounds: tuple[int, int],
+        cls, one: Audited, samples: Samples, conditions: dict[str, Samples], bounds: Limits
     ) -> _Left | None:
         """Measure the average of what was removed; None if nothing was."""
         sfreq = one.after.info["sfreq"]
@@ -262,9 +256,7 @@ class _Left:
         template = average[most] / np.sum(average[most] ** 2)
         return cls(after[most], template, bounds, sfreq)
 
-    def of_condition(
-        self, samples: NDArray[np.int64], trials: NDArray[np.int64]
-    ) -> tuple[float, float, float]:
+    def of_condition(self, samples: Samples, trials: Samples) -> tuple[float, float, float]:
         """Return the share that is left in a condition, and its interval."""
         reach = int(self.sfreq)  # other artifacts should not be in the windows, either
         wide = self.bounds[0] - reach, self.bounds[1] + reach
@@ -280,16 +272,15 @@ class _Left:
         projected = np.r_[own.mean() - other.mean(), test.confidence_interval(1 - LEVEL)]
         return tuple(projected / (1 + projected))  # one was removed of the template
 
-    def _projected(self, at: NDArray[np.int64]) -> NDArray[np.float64]:
-        windows = _windows(self.after, at, self.sfreq)
-        return np.einsum("nct,ct->n", windows, self.template)
+    def _projected(self, at: Samples) -> Array:
+        return np.einsum("nct,ct->n", _windows(self.after, at, self.sfreq), self.template)
 
 
-def _inside(samples: NDArray[np.int64], trial: int, bounds: tuple[int, int]) -> NDArray[np.bool_]:
+def _inside(samples: Samples, trial: int, bounds: Limits) -> NDArray[np.bool_]:
     return (samples >= trial + bounds[0]) & (samples < trial + bounds[1])
 
 
-def _windows(data: NDArray[np.float64], at: NDArray[np.int64], sfreq: float) -> NDArray[np.float64]:
+def _windows(data: Array, at: Samples, sfreq: float) -> Array:
     """Return the windows around samples, on the baseline of the window's length before them."""
     half = int(round(HALF_WINDOW * sfreq))
     at = at[(at >= 3 * half) & (at < data.shape[1] - half)]
@@ -300,12 +291,8 @@ def _windows(data: NDArray[np.float64], at: NDArray[np.int64], sfreq: float) -> 
 
 
 def _scores(
-    one: Audited,
-    trials: NDArray[np.int64],
-    picks: str | Sequence[str],
-    window: tuple[float, float],
-    tmin: float,
-) -> NDArray[np.float64]:
+    one: Audited, trials: Samples, picks: str | Sequence[str], window: Limits, tmin: float
+) -> Array:
     """Return the amplitude of each trial in microvolts, before and after."""
     sfreq, found = one.after.info["sfreq"], []
     start, stop, base = (int(round(limit * sfreq)) for limit in (*window, tmin))
@@ -319,11 +306,7 @@ def _scores(
     return np.array(found)
 
 
-def _sme(scores: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
-    return scores.std(axis=axis, ddof=1) / np.sqrt(scores.shape[axis])
-
-
-def _amplitude_row(name: str, condition: str, scores: NDArray[np.float64]) -> Row:
+def _amplitude_row(name: str, condition: str, scores: Array) -> Row:
     """Return the mean amplitude of a condition, and its standardized measurement error."""
     row = {"recording": name, "condition": condition, "trials": scores.shape[1]}
     options = dict(n_resamples=999, confidence_level=1 - LEVEL, method="percentile")
@@ -333,10 +316,11 @@ def _amplitude_row(name: str, condition: str, scores: NDArray[np.float64]) -> Ro
         if len(some) < FEWEST:
             row |= dict.fromkeys([f"{s}_{side}{e}" for s, e in _SME_COLUMNS], np.nan)
             continue
-        own = stats.bootstrap((some,), _sme, **options)
-        low, high = own.confidence_interval
+        # Exact for normal amplitudes; percentiles of a bootstrap are biased downwards.
+        tails = stats.chi2.ppf((1 - LEVEL / 2, LEVEL / 2), len(some) - 1)
+        low, high = stats.sem(some) * np.sqrt((len(some) - 1) / tails)
         bootstrapped = stats.bootstrap((some,), np.mean, **options).standard_error
-        values = map(float, (_sme(some), low, high, bootstrapped))
+        values = map(float, (stats.sem(some), low, high, bootstrapped))
         row |= dict(zip([f"{s}_{side}{e}" for s, e in _SME_COLUMNS], values, strict=True))
     return row
 

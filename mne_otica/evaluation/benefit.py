@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from mne.io import BaseRaw
 from mne.utils import logger, verbose
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from mne_otica.evaluation.measures import MOST_AFFECTED, RMSReduction, reduction
-from mne_otica.signals.windows import (
-    HALF_WINDOW,
-    Pair,
-    whole_windows,
-    window_bounds,
-)
-from mne_otica.utils.checks import _check_option
+from mne_otica.signals.windows import HALF_WINDOW, Pair, whole_windows, window_bounds
 from mne_otica.utils.docs import fill_doc
 
-if TYPE_CHECKING:
-    from mne.io import BaseRaw
-
-_BASELINE = 0.25  # s before the window of an event
+Array = NDArray[np.float64]
 
 
 @verbose
@@ -36,7 +28,6 @@ def rms_reduction(
     tmin: float = -HALF_WINDOW,
     tmax: float = HALF_WINDOW,
     picks: str | Sequence[str | int] | None = None,
-    normalize: str | None = None,
     reject_by_annotation: bool = True,
     verbose: bool | str | int | None = None,
 ) -> RMSReduction:
@@ -51,9 +42,6 @@ def rms_reduction(
         The window around each event, in seconds. Windows that reach beyond the recording are
         left out and counted.
     %(picks_eeg)s
-    normalize : "zscore" | None
-        ``"zscore"`` scales each channel by its mean and standard deviation before cleaning,
-        as in the paper, so that all channels have the same weight.
     reject_by_annotation : bool
         Whether to leave out windows that hold spans annotated as bad.
     %(verbose)s
@@ -71,17 +59,14 @@ def rms_reduction(
     Brain activity in the windows lowers ``overall``, so this figure rewards removing brain
     activity. ``average`` does not, as brain activity cancels in the average over blinks.
     """
-    _check_option("normalize", normalize, ("zscore", None))
-    pair = Pair.of(before, after, picks, reject_by_annotation)
-    return benefit_of(pair, events, (tmin, tmax), normalize)
+    return benefit_of(Pair.of(before, after, picks, reject_by_annotation), events, (tmin, tmax))
 
 
 def benefit_of(
     pair: Pair,
     events: ArrayLike,
     limits: tuple[float, float] = (-HALF_WINDOW, HALF_WINDOW),
-    normalize: str | None = None,
-    signs: NDArray[np.float64] | None = None,
+    signs: Array | None = None,
 ) -> RMSReduction:
     """Measure the benefit on arrays; see `rms_reduction`.
 
@@ -98,18 +83,12 @@ def benefit_of(
             f"{n_edge}, and {n_bad} hold spans annotated as bad; pass a shorter window (now "
             f"{limits[0]} to {limits[1]} s) or other events."
         )
-    shift, scale = _scaling(pair.before, normalize)
     kept = np.isin(samples, used)
     signs = np.ones(len(used)) if signs is None else signs[kept]
     at = used[:, np.newaxis] + np.arange(*bounds)
     # Shape (before and after, n_events, n_channels, n_times in the window)
-    cut = np.array(
-        [
-            ((x[:, at] - shift[:, None]) / scale[:, None]).swapaxes(0, 1)
-            for x in (pair.before, pair.after)
-        ]
-    )
-    cut = cut * signs[:, np.newaxis, np.newaxis]
+    cut = np.array([x[:, at].swapaxes(0, 1) for x in (pair.before, pair.after)])
+    cut *= signs[:, np.newaxis, np.newaxis]
     # One mean square per event and channel is enough for all but the averages.
     power = np.mean(cut**2, axis=3)
     blink_size = np.sqrt(np.mean(np.mean(cut[0], axis=0) ** 2, axis=1))
@@ -121,9 +100,10 @@ def benefit_of(
         rms_before=np.sqrt(power[0].mean(axis=0)),
         rms_after=np.sqrt(power[1].mean(axis=0)),
         blink_size=blink_size,
-        **_average_reduction(pair, cut * scale, used, bounds, blink_size, signs),
+        **_average_reduction(pair, cut, used, bounds[0], blink_size, signs),
         ch_names=pair.ch_names,
         samples=np.asarray(events)[kept, 0],
+        signs=signs,
         n_edge=n_edge,
         n_bad=n_bad,
     )
@@ -136,16 +116,11 @@ def benefit_of(
 
 
 def _average_reduction(
-    pair: Pair,
-    cut: NDArray[np.float64],
-    used: NDArray[np.int64],
-    bounds: tuple[int, int],
-    blink_size: NDArray[np.float64],
-    signs: NDArray[np.float64],
+    pair: Pair, cut: Array, used: NDArray[np.int64], start: int, blink_size: Array, signs: Array
 ) -> dict[str, Any]:
     """Return the reduction of the average over events, relative to the baseline before it."""
-    start = max(bounds[0] - int(_BASELINE * pair.sfreq), -int(used.min()))
-    baseline = used[:, np.newaxis] + np.arange(start, max(bounds[0], start + 1))
+    before_it = np.arange(start - int(HALF_WINDOW * pair.sfreq), start)
+    baseline = (used[:, np.newaxis] + before_it).clip(0)
     levels = [np.nanmean(x[:, baseline], axis=2).T for x in (pair.before, pair.after)]
     cut = cut - signs[:, np.newaxis, np.newaxis] * np.array(levels)[..., np.newaxis]
     most = np.argsort(-blink_size)[:MOST_AFFECTED]
@@ -160,7 +135,7 @@ def _average_reduction(
     )
 
 
-def _jackknife(value: float, without: NDArray[np.float64]) -> tuple[float, float]:
+def _jackknife(value: float, without: Array) -> tuple[float, float]:
     """Return the 95 percent jackknife interval of a reduction, from those without each event.
 
     A bootstrap would be biased: a draw has fewer distinct events, so brain activity cancels less
@@ -171,13 +146,3 @@ def _jackknife(value: float, without: NDArray[np.float64]) -> tuple[float, float
         return float("nan"), float("nan")
     reach = float(stats.t.ppf(0.975, n_events - 1) * np.sqrt((n_events - 1) * np.var(without)))
     return value - reach, min(1.0, value + reach)
-
-
-def _scaling(
-    data: NDArray[np.float64], normalize: str | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return offset and scale of each channel, as columns."""
-    if normalize is None:
-        return np.zeros((len(data), 1)), np.ones((len(data), 1))
-    scale = np.nanstd(data, axis=1, keepdims=True)
-    return np.nanmean(data, axis=1, keepdims=True), np.where(scale > 0, scale, 1.0)

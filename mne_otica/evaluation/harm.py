@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from mne.io import BaseRaw
 from mne.utils import logger, verbose
 from numpy.typing import ArrayLike, NDArray
 
@@ -22,9 +22,6 @@ from mne_otica.signals.windows import (
 from mne_otica.utils.checks import warn
 from mne_otica.utils.docs import fill_doc
 
-if TYPE_CHECKING:
-    from mne.io import BaseRaw
-
 BANDS = {
     "delta": (1.0, 4.0),
     "theta": (4.0, 8.0),
@@ -32,8 +29,8 @@ BANDS = {
     "beta": (13.0, 30.0),
     "gamma": (30.0, 45.0),
 }
-# Distance from the windows of blinks, in seconds: the same for all recordings, so that their
-# figures can be compared. Removal reaches 0.7 s from the peak of a blink, unless a
+# Distance from the windows of events, in seconds: the same for all kinds and recordings, so that
+# their figures can be compared. Removal reaches 0.7 s from the peak of a blink, unless a
 # high-pass filter prolongs it, so 1.25 s is beyond it.
 MARGIN = 1.0
 _LEAST_SECONDS = 2.0  # away from events; with less, there is no figure
@@ -81,16 +78,18 @@ def harm_of(
     limits: tuple[float, float] = (-HALF_WINDOW, HALF_WINDOW),
     sham: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
     brief: bool = False,
-    margin: float = MARGIN,
+    margin: float | None = MARGIN,
 ) -> Preservation:
     """Measure the harm on arrays; see `preservation`.
 
     ``sham`` are topographies and time courses of what would be removed for sham events.
-    ``brief`` skips spectra and rank.
+    ``brief`` skips spectra and rank. Without a margin, the whole recording is measured.
     """
-    bounds = window_bounds(*limits, pair.sfreq)
     samples = pair.samples(events)
-    free = free_samples(pair, samples, bounds, margin)
+    if margin is None:
+        free = ~pair.bad
+    else:
+        free = free_samples(pair, samples, window_bounds(*limits, pair.sfreq), margin)
     if free.sum() < _LEAST_SECONDS * pair.sfreq:
         warn(
             f"Only {free.sum() / pair.sfreq:.1f} s of the recording are away from its "
@@ -99,19 +98,17 @@ def harm_of(
         free[:] = False
     power = _powers(pair, free)
     freqs, spectra = (np.zeros(0), np.zeros((3, 0))) if brief else free_spectra(pair, free)
+    in_band = {
+        name: spectra[:, (freqs >= low) & (freqs < high)].sum(axis=1)
+        for name, (low, high) in BANDS.items()
+    }
     result = Preservation(
         taken_out=rms_ratio(power[2].sum(), power[0].sum()),
         taken_out_per_channel=rms_ratio(power[2], power[0]),
-        taken_out_per_band={
-            name: rms_ratio(*(_in_band(freqs, spectra[k], band) for k in (2, 0)))
-            for name, band in BANDS.items()
-        },
+        taken_out_per_band={name: rms_ratio(each[2], each[0]) for name, each in in_band.items()},
         sham=None if sham is None else rms_ratio(_power_of(*sham, free), power[0].sum()),
         rms_change=-reduction(*power[:2].sum(axis=1)),
-        band_power={
-            name: rms_ratio(*(_in_band(freqs, spectra[k], band) for k in (1, 0))) ** 2 - 1
-            for name, band in BANDS.items()
-        },
+        band_power={name: rms_ratio(each[1], each[0]) ** 2 - 1 for name, each in in_band.items()},
         freqs=freqs,
         power_before=spectra[0],
         power_after=spectra[1],
@@ -144,9 +141,3 @@ def _power_of(
     """Return the sum of squares over channels and free samples of courses with these maps."""
     courses = courses[:, free]
     return float(np.sum((maps.T @ maps) * (courses @ courses.T)))
-
-
-def _in_band(
-    freqs: NDArray[np.float64], psd: NDArray[np.float64], band: tuple[float, float]
-) -> float:
-    return psd[(freqs >= band[0]) & (freqs < band[1])].sum()

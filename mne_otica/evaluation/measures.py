@@ -14,11 +14,12 @@ MOST_AFFECTED = 5  # channels at which blinks are measured: others hardly see th
 # share of the artifact removed. Agreed in the design, not tuned.
 OVER_CLEANED = 0.3
 LEAST_REMOVED = 0.5
+MISSED = 2  # second column of events that the channels show, but that were not removed
 
 
 @dataclass(frozen=True, eq=False)
 class RMSReduction:
-    """How much of the signal in the windows around blinks was removed.
+    """The benefit: how much of the signal in the windows around events was removed.
 
     Attributes
     ----------
@@ -29,13 +30,13 @@ class RMSReduction:
     per_channel : ndarray, shape (n_channels,)
         The same for each channel, pooled over events; NaN for a flat channel.
     rms_before, rms_after : ndarray, shape (n_channels,)
-        The RMS in the windows, in volts or in standard deviations.
+        The RMS in the windows, in volts.
     blink_size : ndarray, shape (n_channels,)
-        RMS of the average window before cleaning: the size of the blink at each channel.
+        RMS of the average window before cleaning: the size of the artifact at each channel.
     average : float
         Reduction of the average over events: 1 - RMS(after) / RMS(before) of the average
         window, with the 250 ms before it as baseline, at the channels of `most_affected`.
-        Brain activity that is not locked to the blinks cancels in the average.
+        Brain activity that is not locked to the events cancels in the average.
     average_interval : tuple of float
         The 95 percent jackknife interval of ``average`` over events; NaN for one event.
     average_per_channel : ndarray, shape (n_channels,)
@@ -44,6 +45,8 @@ class RMSReduction:
         The channels.
     samples : ndarray, shape (n_events,)
         The events used, as in the first column of MNE's events.
+    signs : ndarray, shape (n_events,)
+        1, or -1 for events that were flipped: eye movements in the opposite direction.
     n_edge, n_bad : int
         Events left out because their windows reach beyond the recording, or overlap spans
         annotated as bad.
@@ -60,6 +63,7 @@ class RMSReduction:
     average_per_channel: NDArray[np.float64]
     ch_names: list[str]
     samples: NDArray[np.int64]
+    signs: NDArray[np.float64]
     n_edge: int
     n_bad: int
 
@@ -69,7 +73,7 @@ class RMSReduction:
         return len(self.samples)
 
     def most_affected(self, n_channels: int = MOST_AFFECTED) -> list[str]:
-        """Return the channels where the blinks are largest.
+        """Return the channels where the artifact is largest.
 
         Parameters
         ----------
@@ -79,7 +83,7 @@ class RMSReduction:
         Returns
         -------
         ch_names : list of str
-            The channels with the largest average blink before cleaning, largest first.
+            The channels with the largest average before cleaning, largest first.
         """
         return [self.ch_names[k] for k in np.argsort(-self.blink_size)[:n_channels]]
 
@@ -113,12 +117,12 @@ class RMSReduction:
 
 @dataclass(frozen=True, eq=False)
 class Preservation:
-    """How much of the signal away from blinks was removed.
+    """The harm: how much of the signal away from events was removed.
 
     Attributes
     ----------
     taken_out : float
-        RMS(before - after) / RMS(before) away from blinks, pooled over channels: the harm.
+        RMS(before - after) / RMS(before) away from events, pooled over channels.
     taken_out_per_channel : ndarray, shape (n_channels,)
         The same for each channel; NaN for a flat one.
     taken_out_per_band : dict
@@ -127,10 +131,10 @@ class Preservation:
         The same for sham events: what the procedure removes at random times without an
         artifact. None if it was not tried.
     rms_change : float
-        RMS(after) / RMS(before) - 1 away from blinks. Losses and gains cancel, so it does not
+        RMS(after) / RMS(before) - 1 away from events. Losses and gains cancel, so it does not
         measure the harm.
     band_power : dict
-        The relative change of the power in each band away from blinks.
+        The relative change of the power in each band away from events.
     freqs, power_before, power_after : ndarray, shape (n_freqs,)
         The spectra behind ``band_power``: frequencies, and the mean power over channels.
     rank_before, rank_after : int
@@ -138,9 +142,10 @@ class Preservation:
     ch_names : list of str
         The channels.
     seconds : float
-        The length of the data away from blinks and bad spans.
-    margin : float
-        The minimum distance of these data from the windows of blinks, in seconds.
+        The length of the data away from events and bad spans.
+    margin : float | None
+        The minimum distance of these data from the windows of events, in seconds; None for the
+        whole recording.
     """
 
     taken_out: float
@@ -156,11 +161,11 @@ class Preservation:
     rank_after: int
     ch_names: list[str]
     seconds: float
-    margin: float
+    margin: float | None
 
     @property
     def over_cleaned(self) -> bool:
-        """Whether more was removed away from blinks than blinks explain."""
+        """Whether more than 30 percent of the signal away from events was removed."""
         return self.taken_out > OVER_CLEANED
 
     def to_dict(self) -> dict[str, Any]:
@@ -172,9 +177,9 @@ class Preservation:
             All attributes but the spectra.
         """
         figures = plain(asdict(self)) | {"over_cleaned": bool(self.over_cleaned)}
-        for name in ("freqs", "power_before", "power_after"):
-            del figures[name]
-        return figures
+        return {
+            k: v for k, v in figures.items() if k not in ("freqs", "power_before", "power_after")
+        }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -191,8 +196,9 @@ class KindResult:
     components : list of int
         The components that were changed.
     events : ndarray, shape (n_events, 3)
-        The MNE events that were removed, those found during the removal included. If nothing
-        was removed, the events of the best candidate.
+        The MNE events, or those of the best candidate if nothing was removed. The second column
+        is 1 for events that were found during the removal, at which the benefit is not measured,
+        and 2 for events that were found, or that the channels show, but were not removed.
     how : str
         What was removed from the components: the part that belongs to the ``"events"`` (of eye
         movements, what exceeds the power at rest, at all times), the part in a frequency
@@ -200,14 +206,13 @@ class KindResult:
     reason : str
         The best candidate and the evidence for or against it; empty if there is none.
     gone : float | None
-        The share that was removed: of the average event, or of the RMS above ``l_freq`` for
+        The share that was removed: ``benefit.average``, or of the RMS above ``l_freq`` for
         muscle, at the five channels where it is largest. None if nothing was removed or measured.
     benefit : instance of RMSReduction | None
-        The benefit in full, if there are events: at those that were found before the removal,
-        see ``benefit.samples``. Eye movements in opposite directions are
-        flipped before they are averaged.
+        The benefit in full, if there are events: the recording, compared with the cleaned one.
     harm : instance of Preservation | None
-        What was removed away from the events, or in total if there are none.
+        What was removed for this kind away from its events. Of muscle and heartbeats, which are
+        everywhere, and of events that are too frequent, it is what was removed in total.
     not_removed : list of int
         The components that hold the artifact, but were left as they are.
     why : str
@@ -236,26 +241,38 @@ class KindResult:
 
     @property
     def cost(self) -> float | None:
-        """The share of the signal removed away from the artifact, or of all for a band."""
+        """The share of the signal removed away from the artifact, or in total: see ``harm``."""
         return None if self.harm is None else self.harm.taken_out
 
     @property
-    def poor(self) -> bool:
-        """Whether little of the artifact was removed, or much else.
+    def n_removed(self) -> int:
+        """The number of events that were removed."""
+        return int(np.sum(self.events[:, 1] != MISSED))
 
-        Of muscle, which may be anywhere, only the latter is known: the signal above 15 Hz is
-        partly brain activity.
+    @property
+    def little(self) -> bool:
+        """Whether less than half of the artifact was removed; never of muscle.
+
+        The signal above 15 Hz is partly brain activity.
         """
-        little = self.gone is not None and self.l_freq is None and self.gone < LEAST_REMOVED
-        return little or (self.cost or 0.0) > OVER_CLEANED
+        return self.gone is not None and self.l_freq is None and round(self.gone, 2) < LEAST_REMOVED
+
+    @property
+    def much_else(self) -> bool:
+        """Whether more than 30 percent was removed elsewhere, or for muscle in total."""
+        elsewhere = self.harm is not None and self.harm.margin is not None
+        return (elsewhere or self.l_freq is not None) and round(self.cost, 3) > OVER_CLEANED
+
+    @property
+    def poor(self) -> bool:
+        """Whether little of the artifact was removed, or much else."""
+        return self.little or self.much_else
 
     def __repr__(self) -> str:
         gone = "" if self.gone is None else f", gone={self.gone:.2f}"
         cost = "" if self.cost is None else f", elsewhere={self.cost:.3f}"
-        return (
-            f"<KindResult | {self.answer}, components={self.components}, "
-            f"{len(self.events)} events{gone}{cost}>"
-        )
+        many = f"{len(self.events)} events{gone}{cost}"
+        return f"<KindResult | {self.answer}, components={self.components}, {many}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as numbers and lists, for JSON.
@@ -265,22 +282,12 @@ class KindResult:
         figures : dict
             All attributes; of the events the samples.
         """
-        return plain(
-            {
-                "answer": self.answer,
-                "components": self.components,
-                "samples": self.events[:, 0],
-                "how": self.how,
-                "reason": self.reason,
-                "gone": self.gone,
-                "benefit": None if self.benefit is None else self.benefit.to_dict(),
-                "harm": None if self.harm is None else self.harm.to_dict(),
-                "not_removed": self.not_removed,
-                "why": self.why,
-                "poor": self.poor,
-                "cost": self.cost,
-            }
-        )
+        names = "answer components n_removed how reason gone not_removed why poor cost".split()
+        facts = {name: getattr(self, name) for name in names} | {"samples": self.events[:, 0]}
+        for name in ("benefit", "harm"):
+            measured = getattr(self, name)
+            facts[name] = None if measured is None else measured.to_dict()
+        return plain(facts)
 
 
 def rms_ratio(one: ArrayLike, other: ArrayLike) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from mne_otica.evaluation.text import PLURALS
+from mne_otica.evaluation.sentences import PLURALS
 
 LEVEL = 0.05  # error rate of the tests, over all kinds; intervals hold 1 - LEVEL
 Row = dict[str, Any]
@@ -67,9 +67,7 @@ def difference_line(row: Row, artifacts: Sequence[Row]) -> str:
 
 
 def condition_lines(
-    artifacts: Mapping[str, NDArray[np.int64]],
-    facts: Mapping[str, Any],
-    sfreq: float,
+    artifacts: Mapping[str, NDArray[np.int64]], facts: Mapping[str, Any], sfreq: float
 ) -> list[str]:
     """Return a sentence for each kind that differs between the conditions of a recording.
 

@@ -14,7 +14,7 @@ import numpy as np
 from mne.utils import warn
 
 from mne_otica.evaluation.audit import Audited
-from mne_otica.evaluation.methods import methods_text, references
+from mne_otica.evaluation.methods_section import methods_text, references
 from mne_otica.study.sidecars import read_json
 from mne_otica.study.summary_table import COLUMNS, KIND_COLUMNS, Row, badness, kept_rows, kind_rows
 from mne_otica.utils.checks import _check_option

@@ -15,7 +15,7 @@ from scipy import signal
 
 from mne_otica.cleaning.overview import parts
 from mne_otica.evaluation.measures import plain
-from mne_otica.evaluation.text import PLURALS
+from mne_otica.evaluation.sentences import PLURALS
 from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.signals.windows import fullest_window
 from mne_otica.viz.drawing import HALF

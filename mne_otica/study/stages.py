@@ -18,14 +18,15 @@ import numpy as np
 from mne.utils import logger
 from numpy.typing import NDArray
 
-from mne_otica.cleaning import by_hand
 from mne_otica.cleaning import clean as cleaning
-from mne_otica.cleaning.decide import Found, find
+from mne_otica.cleaning.conclude import conclude, versions
+from mne_otica.cleaning.decide import find
 from mne_otica.cleaning.evoked_free import fit_evoked_free, onsets_of
+from mne_otica.cleaning.found import Found, add_choice, found_again, found_content
 from mne_otica.cleaning.suspects import find_suspects
 from mne_otica.evaluation.measures import plain
-from mne_otica.evaluation.methods import mark_cleaned
-from mne_otica.evaluation.text import component_names
+from mne_otica.evaluation.methods_section import mark_cleaned
+from mne_otica.evaluation.sentences import BY_HAND, component_names
 from mne_otica.removal.remove import Taken, take_out, to_take
 from mne_otica.signals.reading import LowRateRaw, filtered_copy
 from mne_otica.signals.windows import conditions_of
@@ -86,7 +87,7 @@ class UnitStages(UnitState):
 
     def _versions(self) -> dict[str, str]:
         in_bids = self.unit.recordings[0].bids_root is not None
-        return cleaning.versions() | ({"mne_bids": version("mne_bids")} if in_bids else {})
+        return versions() | ({"mne_bids": version("mne_bids")} if in_bids else {})
 
     # The recordings
 
@@ -208,9 +209,9 @@ class UnitStages(UnitState):
             notes["tables"] = sorted({*notes["tables"], file_hash(table)})
             notes["table_of_fit"] = self.key("fit")
             self.notes.save()
-        return by_hand.found_content(found) | {
+        return found_content(found) | {
             "samples": {
-                kind: self._by_recording(one.events[:, 0] - raw.first_samp)
+                kind: self._by_recording(one.known[:, 0] - raw.first_samp)
                 for kind, one in found.decisions.items()
             },
             "stability": trusted,
@@ -320,13 +321,12 @@ class UnitStages(UnitState):
             trials = conditions_of(cleaned, list(free["trials"]))
             settings["evoked_free"] = free | {"onsets": onsets_of(trials, cleaned.info["sfreq"])}
         found, filtered = self._found(recording, ica), self._copy_to_fit(recording)
-        result = by_hand.conclude_choice(
-            cleaned, filtered, ica, found, taken, settings, brief=brief
-        ).with_suspects(self._suspects or {})
+        options = dict(suspects=self._suspects, brief=brief)
+        result = conclude(cleaned, filtered, ica, found, taken, settings, **options)
         named, told = self.kinds_by_hand(), [result.verdict]
         idle = [k for k, kind in named.items() if k not in result.kinds[kind].components]
-        if named and by_hand.BY_HAND not in result.verdict:
-            told.append(by_hand.BY_HAND)
+        if named and BY_HAND not in result.verdict:
+            told.append(BY_HAND)
         if idle:
             told.append(f"Nothing of the kind named in {', '.join(component_names(idle))}")
         return replace(result, verdict=". ".join(told))
@@ -336,14 +336,14 @@ class UnitStages(UnitState):
         content = self.sidecar("find")["Results"]
         samples = {kind: one[recording.name.label] for kind, one in content["samples"].items()}
         raw, reject = self._raw(recording), self.parameters("fit")["reject_by_annotation"]
-        found = by_hand.found_again(content, samples, raw, ica, reject)
+        found = found_again(content, samples, raw, ica, reject)
         named = {k: kind for k, kind in self.kinds_by_hand().items() if k in ica.exclude}
         for kind, one in found.decisions.items():
             kept = [k for k in one.components if named.get(k, kind) == kind]
             found.decisions[kind] = replace(one, components=kept)
         for kind in dict.fromkeys(named.values()):
             chosen = [k for k in named if named[k] == kind]
-            by_hand.add_choice(found.decisions, kind, chosen, raw, ica, reject)
+            add_choice(found.decisions, kind, chosen, raw, ica, reject)
         return found
 
 

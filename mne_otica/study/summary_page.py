@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mne_otica.artifacts import kinds
-from mne_otica.evaluation.text import PLURALS
+from mne_otica.evaluation.sentences import PLURALS
 from mne_otica.study import summary_table
 from mne_otica.study.scratch_and_locks import staged
 from mne_otica.study.summary_table import Row

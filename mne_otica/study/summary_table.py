@@ -12,7 +12,7 @@ from typing import Any
 from mne.utils import logger
 
 from mne_otica.artifacts import kinds
-from mne_otica.evaluation.text import component_names
+from mne_otica.evaluation.sentences import component_names
 from mne_otica.study.components_table import tsv_text
 from mne_otica.study.file_names import Name
 from mne_otica.study.inputs import Recording, Unit

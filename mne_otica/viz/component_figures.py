@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import matplotlib.pyplot as plt
 import numpy as np
-from numpy.typing import NDArray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from mne_otica.cleaning.overview import Glance, glances
+from mne_otica.cleaning.result import Cleaned
 from mne_otica.utils.checks import _validate_type
 from mne_otica.utils.docs import fill_doc
+from mne_otica.viz.colours import EVENT, OUTLINE, REMOVED, SIGNED, SMALL, signed
 from mne_otica.viz.drawing import (
-    EVENT,
     axes_in_a_row,
     bare,
     check_result,
@@ -24,13 +24,6 @@ from mne_otica.viz.drawing import (
 )
 from mne_otica.viz.topomap import STANDARD, SmallMaps, clip_to_head, plot_map, small_maps
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from mne_otica.cleaning.result import Cleaned
-
-_REMOVED = "#b3261e"
 _NOSE = np.array([[-0.12, 0.993], [0.0, 1.13], [0.12, 0.993]])
 
 
@@ -54,20 +47,15 @@ def plot_components(result: Cleaned, *, show: bool = True) -> Figure:
     maps = small_maps(result.ica.get_components(), info_of(result, result.ica.ch_names))
     n_columns = int(np.ceil(np.sqrt(2 * len(seen))))  # a page about twice as wide as high
     n_rows = -(-len(seen) // n_columns)
-    figure, axes = plt.subplots(
-        n_rows,
-        n_columns,
-        figsize=(1.2 * n_columns, 1.9 * n_rows + 0.3),
-        layout="constrained",
-        squeeze=False,
-    )
+    options = dict(figsize=(1.2 * n_columns, 1.9 * n_rows + 0.3), layout="constrained")
+    figure, axes = plt.subplots(n_rows, n_columns, squeeze=False, **options)
     for ax in axes.flat[len(seen) :]:
         ax.set_axis_off()
     for glance, ax in zip(seen, axes.flat, strict=False):
-        _draw_small_map(ax, maps, glance.component)
+        _draw_small_map(ax, maps, glance.row.component)
         _label(ax, glance)
     if maps.source == "standard":
-        figure.supxlabel(f"Maps {STANDARD}", fontsize="small", color="0.4")
+        figure.supxlabel(f"Maps {STANDARD}", **SMALL)
     return finish(axes[0, 0], show)
 
 
@@ -76,27 +64,27 @@ def _draw_small_map(ax: Axes, maps: SmallMaps, component: int) -> None:
     ax.set(xticks=[], yticks=[])
     if maps.images is None:
         weights = maps.weights[:, component]
-        ax.bar(np.arange(len(weights)), weights, color=np.where(weights < 0, "C0", "C3"))
+        ax.bar(np.arange(len(weights)), weights, color=signed(weights))
         ax.set_ylim(-1.05, 1.05)
         return
-    colours = dict(vmin=-1, vmax=1, cmap="RdBu_r", interpolation="bilinear")
+    colours = dict(vmin=-1, vmax=1, cmap=SIGNED, interpolation="bilinear")
     image = ax.imshow(maps.images[component], extent=(-1, 1, -1, 1), **colours)
     clip_to_head(ax, image)
     ring = np.linspace(0, 2 * np.pi, 100)
     for line in (np.c_[np.cos(ring), np.sin(ring)], _NOSE):
-        ax.plot(*line.T, color="k", linewidth=0.8)
+        ax.plot(*line.T, **OUTLINE)
     ax.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.2))
 
 
 def _label(ax: Axes, glance: Glance) -> None:
     """Label a small topography, and frame it if the component is removed."""
     ax.set_label(glance.name)
-    trust = "" if glance.trust is None else f"\nstability {glance.stability}"
+    trust = f"\nstability {glance.stability}" if glance.stability else ""
     title = f"{glance.name}\n{glance.text}{trust}"
-    ax.set_title(title, fontsize="x-small", color=_REMOVED if glance.removed else "k")
-    ax.set_xlabel("removed" if glance.removed else "", fontsize="x-small", color=_REMOVED)
+    ax.set_title(title, fontsize="x-small", color=REMOVED if glance.removed else "k")
+    ax.set_xlabel("removed" if glance.removed else "", fontsize="x-small", color=REMOVED)
     for spine in ax.spines.values():
-        spine.set(visible=glance.removed, color=_REMOVED, linewidth=1.5)
+        spine.set(visible=glance.removed, color=REMOVED, linewidth=1.5)
 
 
 @fill_doc
@@ -130,24 +118,19 @@ def plot_component(
     weights = result.ica.get_components()[:, component]
     most = np.abs(weights).max()
     info = info_of(result, result.ica.ch_names)
-    plot_map(axes[0], weights / most, info, "weight", (-1, 1), "RdBu_r")
+    plot_map(axes[0], weights / most, info, "weight", (-1, 1), SIGNED)
     entitle(axes[0], result.ica._ica_names[component])
-    axes[1].plot(raw.times, source, color="k", linewidth=0.6)
+    axes[1].plot(raw.times, source, **OUTLINE)
     low = source.min() - 0.08 * np.ptp(source)
-    at = _events_of(result, component)
+    glance = glances(result)[component]
+    # The events for which it was removed, or would be
+    at = event_times(result, result.kinds.get(glance.row.kind) or next(iter(result.kinds.values())))
     axes[1].plot(at, np.full(len(at), low), **EVENT)
     ticks = f", {len(at)} events (ticks)" if len(at) else ""
     axes[1].set(xlabel="Time (s)", ylabel="Component (a.u.)", xlim=raw.times[[0, -1]])
-    entitle(axes[1], glances(result)[component].text + ticks)
+    entitle(axes[1], glance.text + ticks)
     bare(axes[1])
     return finish(axes[0], show)
-
-
-def _events_of(result: Cleaned, component: int) -> NDArray[np.float64]:
-    """Return the times of the events for which a component was removed, or would be."""
-    kind = glances(result)[component].kind
-    part = result.kinds.get(kind) or next(iter(result.kinds.values()))
-    return event_times(result, part)
 
 
 def _checked_component(result: Cleaned, component: int | None) -> int:
@@ -155,12 +138,9 @@ def _checked_component(result: Cleaned, component: int | None) -> int:
     if component is None:
         if result.ica.exclude:
             return int(result.ica.exclude[0])
-        return int(np.argmax([glance.probability for glance in glances(result)]))
+        return int(np.argmax([glance.row.probability for glance in glances(result)]))
     _validate_type(component, "int-like", "component", "int or None")
-    n_components = result.ica.n_components_
-    if not 0 <= component < n_components:
-        raise ValueError(
-            f"component ({component}) must be one of the {n_components} fitted, 0 to "
-            f"{n_components - 1}."
-        )
+    n = result.ica.n_components_
+    if not 0 <= component < n:
+        raise ValueError(f"component ({component}) must be one of the {n} fitted, 0 to {n - 1}.")
     return component

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib.pyplot as plt
 import mne
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from mne.viz.utils import plt_show
 from numpy.typing import NDArray
 
-from mne_otica.artifacts import kinds
 from mne_otica.cleaning.overview import parts
 from mne_otica.cleaning.result import Cleaned
+from mne_otica.evaluation.measures import KindResult
 from mne_otica.signals.unmixing import unmixing_in_volts
+from mne_otica.signals.windows import HALF_WINDOW
 from mne_otica.utils.checks import _check_option, _validate_type
+from mne_otica.viz.colours import AFTER, BEFORE
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from mne_otica.evaluation.measures import KindResult
-
-# Line styles distinguish before and after where colours do not.
-BEFORE = dict(color="0.45", linestyle="--", linewidth=1.5)
-AFTER = dict(color="C0", linestyle="-", linewidth=1.5)
-EVENT = dict(color="C3", marker="|", linestyle="none", markersize=9)
-HALF = 0.5  # seconds on either side of an event that are drawn
+HALF = 2 * HALF_WINDOW  # seconds on either side of an event that are drawn
 
 
 def check_result(result: Cleaned) -> None:
@@ -85,13 +79,8 @@ def axes_in_a_row(
         return list(axes)
     (width, height), (top, right, bottom), left = size, margins, 0.8
     across = (width - left - right - (n_axes - 1) * gap) / n_axes
-    grid = dict(
-        left=left / width,
-        right=1 - right / width,
-        bottom=bottom / height,
-        top=1 - top / height,
-        wspace=gap / across,
-    )
+    grid = dict(left=left / width, right=1 - right / width, wspace=gap / across)
+    grid |= dict(bottom=bottom / height, top=1 - top / height)
     _, made = plt.subplots(1, n_axes, figsize=size, gridspec_kw=grid, squeeze=False, **options)
     for ax in made[0]:
         box = ax.get_position()  # labels beyond the tick labels, 0.5 and 0.27 inches away
@@ -131,17 +120,6 @@ def event_times(result: Cleaned, part: KindResult) -> NDArray[np.float64]:
     return (part.events[:, 0] - raw.origin) / raw.sfreq
 
 
-def _turns(result: Cleaned, part: KindResult) -> NDArray[np.float64]:
-    """Return 1 or -1 for each event, so that steps of opposite sign do not cancel."""
-    samples = result._filtered.samples(part.benefit.samples[:, np.newaxis])
-    if kinds()[part.kind].removal.shape != "step" or not part.components:
-        return np.ones(len(samples))
-    from mne_otica.cleaning.decide import directions
-
-    taken = result._taken[result.ica.exclude.index(part.components[0])]
-    return directions(taken, samples, result._filtered.info["sfreq"])
-
-
 def cut(
     result: Cleaned, data: NDArray[np.float64], part: KindResult
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -152,7 +130,7 @@ def cut(
     padded = np.pad(1e6 * data, half, constant_values=np.nan)
     samples = raw.samples(part.benefit.samples[:, np.newaxis])
     windows = np.array([padded[k : k + 2 * half + 1] for k in samples])
-    windows *= _turns(result, part)[:, np.newaxis]
+    windows *= part.benefit.signs[:, np.newaxis]
     keep = np.isfinite(windows).all(axis=1)
     times = np.arange(-half, half + 1) / sfreq
     # If all windows reach beyond the recording, draw what there is of them.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
 
+from mne_otica.cleaning.result import Cleaned, KindResult
 from mne_otica.signals.windows import fullest_window
 from mne_otica.utils.checks import _check_option, _validate_number, _validate_type
 from mne_otica.utils.docs import fill_doc
+from mne_otica.viz.colours import EVENT, PARTS, WINDOW
 from mne_otica.viz.drawing import (
-    EVENT,
     HALF,
     at_events,
     axes_in_a_row,
@@ -25,18 +26,7 @@ from mne_otica.viz.drawing import (
     finish,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from mne_otica.cleaning.result import Cleaned, KindResult
-
 _MOST_LINES = 30  # events drawn individually; more only hide each other
-_PARTS = {
-    "component": dict(color="0.3", linestyle="-", linewidth=0.8),
-    "removed": dict(color="C3", linestyle="--", linewidth=1.8),
-    "kept": dict(color="C0", linestyle="-", linewidth=1.5),
-}
 
 
 @fill_doc
@@ -79,7 +69,7 @@ def plot_events(
             lines = [np.c_[times, window] for window in windows[:_MOST_LINES]]
             ax.add_collection(LineCollection(lines, **(style | dict(linewidth=0.5, alpha=0.4))))
             ax.plot(times, windows.mean(axis=0), label=label, **(style | dict(linewidth=2.5)))
-        ax.axvspan(-0.25, 0.25, color="0.93", zorder=0)
+        ax.axvspan(-0.25, 0.25, **WINDOW)
         share = benefit.average_per_channel[benefit.ch_names.index(name)]
         entitle(ax, f"{name}: {share:.0%} of the average removed")
         _label_windows(ax, part)
@@ -90,11 +80,7 @@ def plot_events(
 
 @fill_doc
 def plot_removal(
-    result: Cleaned,
-    *,
-    kind: str | None = None,
-    axes: list[Axes] | None = None,
-    show: bool = True,
+    result: Cleaned, *, kind: str | None = None, axes: list[Axes] | None = None, show: bool = True
 ) -> Figure:
     """Plot the part of a component that was removed, and the part that was kept.
 
@@ -122,7 +108,7 @@ def plot_removal(
         times, windows[name] = cut(result, 1e-6 * piece, part)
     heights = np.nanmax(np.abs(windows["removed"]), axis=1)
     median = int(np.argsort(heights)[len(heights) // 2])
-    for name, style in _PARTS.items():
+    for name, style in PARTS.items():
         axes[0].plot(times, windows[name][median], label=name, **style)
         axes[1].plot(times, np.nanmean(windows[name], axis=0), **style)
     entitle(axes[0], f"One {part.event}")
@@ -165,8 +151,9 @@ def plot_traces(
         The figure; ticks are the events that were removed.
     """
     checked_part(result, by_events=True)
-    raw = result._filtered
-    ch_name = _worst_channel(result) if ch_name is None else ch_name
+    raw, benefits = result._filtered, [part.benefit for part in at_events(result)]
+    worst = max(benefits, key=lambda benefit: benefit.blink_size.max())
+    ch_name = worst.most_affected(1)[0] if ch_name is None else ch_name
     _check_option("ch_name", ch_name, tuple(raw.ch_names))
     _validate_number(duration, "duration", at_least=0.1)
     start = _fullest(result, duration) if start is None else start
@@ -197,17 +184,9 @@ def _label_windows(ax: Axes, part: KindResult) -> None:
     bare(ax)
 
 
-def _worst_channel(result: Cleaned) -> str:
-    """Return the channel whose average artifact was the largest, of any kind."""
-    each = [part.benefit for part in at_events(result)]
-    worst = max(each, key=lambda benefit: benefit.blink_size.max())
-    return worst.most_affected(1)[0]
-
-
 def _fullest(result: Cleaned, duration: float) -> float:
     """Return the start of the window with the most events."""
-    raw = result._filtered
-    sfreq = raw.info["sfreq"]
+    raw, sfreq = result._filtered, result._filtered.info["sfreq"]
     samples = raw.samples(np.concatenate([part.events for part in at_events(result)]))
     length = min(int(duration * sfreq), raw.n_times)
     return fullest_window(samples, length, raw.n_times, int(HALF * sfreq)) / sfreq

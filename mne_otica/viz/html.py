@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import io
 from html import escape
-from typing import TYPE_CHECKING
 
 import matplotlib
 import numpy as np
@@ -16,12 +15,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from mne_otica.cleaning.overview import Glance, glances, parts
-from mne_otica.evaluation.text import component_names
+from mne_otica.cleaning.result import Cleaned
+from mne_otica.evaluation.sentences import component_names
+from mne_otica.viz.colours import REMOVED, SIGNED, signed
 from mne_otica.viz.drawing import info_of, sentences
 from mne_otica.viz.topomap import STANDARD, SmallMaps, small_maps
-
-if TYPE_CHECKING:
-    from mne_otica.cleaning.result import Cleaned
 
 _N_CANDIDATES = 10  # rows, if fewer components may hold an artifact: they fit on a screen
 _WORDS = {"none": "nothing to remove", "poor": "cleaned poorly"}
@@ -38,13 +36,13 @@ _STYLE = """<style>
 .otica th { font-weight: 600; }
 .otica summary { cursor: pointer; }
 .otica .soft { opacity: .72; }
-.otica .bad { color: #d13a30; }
+.otica .bad { color: RED; }
 .otica .maps { display: grid; grid-template-columns: repeat(auto-fill, minmax(5.4rem, 1fr));
   gap: .4rem; margin: .4rem 0; }
 .otica .maps > div { border: 2px solid transparent; border-radius: 6px; padding: .3rem .15rem;
   text-align: center; font-size: 12px; line-height: 1.3; }
-.otica .maps > .removed { border-color: #d13a30; }
-.otica .removed b, .otica .removed i { color: #d13a30; font-style: normal; }
+.otica .maps > .removed { border-color: RED; }
+.otica .removed b, .otica .removed i { color: RED; font-style: normal; }
 .otica svg { display: block; width: 100%; max-width: 5.5rem; margin: 0 auto .2rem; }
 @media (max-width: 36rem) {
   .otica .stack thead { display: none; }
@@ -57,22 +55,17 @@ _STYLE = """<style>
   .otica .stack td + td[data-label]::before { content: attr(data-label) " "; opacity: .72;
     font-weight: 400; }
 }
-</style>"""
+</style>""".replace("RED", REMOVED)
 
 
 def head(result: Cleaned) -> str:
     """Return the HTML of a result for a notebook."""
-    return _box(
-        _verdict(result),
-        _kinds(result),
-        _folded("All figures", _figures(result)),
-        _folded("Candidates", _candidates(result)),
-    )
+    return summary(result, _folded("Candidates", _candidates(result)))
 
 
-def summary(result: Cleaned) -> str:
+def summary(result: Cleaned, more: str = "") -> str:
     """Return the verdict and the figures of each kind."""
-    return _box(_verdict(result), _kinds(result), _folded("All figures", _figures(result)))
+    return _box(_verdict(result), _kinds(result), _folded("All figures", _figures(result)), more)
 
 
 def candidates(result: Cleaned) -> str:
@@ -115,9 +108,9 @@ def _kinds(result: Cleaned) -> str:
         {
             "Kind": part.kind,
             "Components": ", ".join(component_names(part.components)) or "by hand",
-            "Events": str(len(part.events)) if part.benefit is not None else "–",
+            "Events": str(part.n_removed) if part.benefit is not None else "–",
             "Removed": f"{part.gone:.0%}",
-            "Removed elsewhere": f"{part.harm.taken_out:.1%}",
+            "Removed elsewhere": f"{part.cost:.1%}" + " in total" * (part.harm.margin is None),
             "By sham events": "–" if part.harm.sham is None else f"{part.harm.sham:.1%}",
         }
         for part in parts(result)
@@ -135,21 +128,21 @@ def _figures(result: Cleaned) -> str:
 
 def _candidates(result: Cleaned) -> str:
     """Return the candidate components, most probable first, with the reasons folded."""
-    likely = sorted(glances(result), key=lambda glance: (not glance.removed, -glance.probability))
-    n_named = sum(glance.removed or glance.answer != "no" for glance in likely)
+    likely = sorted(glances(result), key=lambda one: (not one.removed, -one.row.probability))
+    n_named = sum(glance.removed or glance.row.answer != "no" for glance in likely)
     rows = []
-    shown = [glance for glance in likely if glance.reason]
+    shown = [glance for glance in likely if glance.row.reason]
     for glance in shown[: max(n_named, _N_CANDIDATES)]:
         row = {
             "Component": glance.name,
-            "Kind": glance.kind,
+            "Kind": glance.row.kind,
             "Probability": glance.chance,
-            "Answer": glance.answer,
+            "Answer": glance.row.answer,
             "Decision": "removed" if glance.removed else "kept",
         }
-        if result.stability is not None:
+        if glance.stability:
             row["Stability"] = glance.stability
-        rows.append(row | {"Why": glance.reason})
+        rows.append(row | {"Why": glance.row.reason})
     return _table(rows) or "<p>No candidates.</p>"
 
 
@@ -158,10 +151,8 @@ def _table(rows: list[dict[str, str]]) -> str:
     if not rows:
         return ""
     heading = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
-    body = "".join(
-        "<tr>" + "".join(_cell(name, value) for name, value in row.items()) + "</tr>"
-        for row in rows
-    )
+    cells = ("".join(_cell(name, value) for name, value in row.items()) for row in rows)
+    body = "".join(f"<tr>{some}</tr>" for some in cells)
     return f"<table class='stack'><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -174,7 +165,7 @@ def _cell(name: str, value: str) -> str:
 
 def _card(glance: Glance, picture: str) -> str:
     lines = [f"<b>{glance.name}</b>", escape(glance.text)]
-    if glance.trust is not None:
+    if glance.stability:
         lines.append(f"stability {glance.stability}")
     if glance.removed:
         lines.append("<i>removed</i>")
@@ -185,8 +176,8 @@ def _card(glance: Glance, picture: str) -> str:
 def _map(maps: SmallMaps, glance: Glance) -> str:
     """Return the topography of a component as an image clipped to the head."""
     if maps.images is None:
-        return _bars(maps.weights[:, glance.component], glance.name)
-    return topography(maps.images[glance.component], glance.name)
+        return _bars(maps.weights[:, glance.row.component], glance.name)
+    return topography(maps.images[glance.row.component], glance.name)
 
 
 def topography(image: NDArray[np.float64], name: str) -> str:
@@ -205,15 +196,15 @@ def _bars(weights: NDArray[np.float64], name: str) -> str:
     width = 2 / len(weights)
     bars = "".join(
         f"<rect x='{-1 + k * width:.3f}' y='{min(-weight, 0):.3f}' width='{0.8 * width:.3f}' "
-        f"height='{abs(weight):.3f}' fill='{'#4393c3' if weight < 0 else '#d6604d'}'/>"
-        for k, weight in enumerate(weights)
+        f"height='{abs(weight):.3f}' fill='{colour}'/>"
+        for k, (weight, colour) in enumerate(zip(weights, signed(weights), strict=True))
     )
     return f"<svg viewBox='-1 -1 2 2' role='img' aria-label='Weights of {name}'>{bars}</svg>"
 
 
 def _png(image: NDArray[np.float64]) -> str:
     """Return values from -1 to 1 in the colours of MNE's topographies, as a data URL."""
-    colours = matplotlib.colormaps["RdBu_r"]((image + 1) / 2, bytes=True)
+    colours = matplotlib.colormaps[SIGNED]((image + 1) / 2, bytes=True)
     file = io.BytesIO()
     Image.fromarray(colours[..., :3].copy()).save(file, format="png")
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"

@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from mne_otica.evaluation import harm as harm_measures
+from mne_otica.cleaning.result import Cleaned
+from mne_otica.evaluation.harm import BANDS
 from mne_otica.utils.docs import fill_doc
-from mne_otica.viz.drawing import (
-    AFTER,
-    BEFORE,
-    axes_in_a_row,
-    bare,
-    checked_part,
-    entitle,
-    finish,
-    info_of,
-)
+from mne_otica.viz.colours import AFTER, BEFORE, GUIDE, HARM, SHARE
+from mne_otica.viz.drawing import axes_in_a_row, bare, checked_part, entitle, finish, info_of
 from mne_otica.viz.topomap import plot_map
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from mne_otica.cleaning.result import Cleaned
 
 
 @fill_doc
 def plot_benefit_and_harm(
-    result: Cleaned,
-    *,
-    kind: str | None = None,
-    axes: list[Axes] | None = None,
-    show: bool = True,
+    result: Cleaned, *, kind: str | None = None, axes: list[Axes] | None = None, show: bool = True
 ) -> Figure:
     """Plot how much was removed at the artifacts and away from them, per channel.
 
@@ -58,12 +41,12 @@ def plot_benefit_and_harm(
     if benefit is not None:
         title = f"Benefit: RMS at {part.event}s\n{benefit.overall:.0%} less"
         shares = 100 * np.nan_to_num(benefit.per_channel)
-        plot_map(axes[0], shares, info_of(result, benefit.ch_names), "%", (0, 100), "Reds")
+        plot_map(axes[0], shares, info_of(result, benefit.ch_names), "%", (0, 100), SHARE)
         entitle(axes[0], title, fontsize="medium")
-    where = "in total" if benefit is None else f"away from {part.event}s"
+    where = "in total" if harm.margin is None else f"away from {part.event}s"
     shares = 100 * np.nan_to_num(harm.taken_out_per_channel)
     most = 10 * max(1, np.ceil(shares.max() / 10))
-    plot_map(axes[-1], shares, info_of(result, harm.ch_names), "%", (0, most), "Purples")
+    plot_map(axes[-1], shares, info_of(result, harm.ch_names), "%", (0, most), HARM)
     entitle(axes[-1], f"Harm: removed {where}\n{harm.taken_out:.1%}", fontsize="medium")
     return finish(axes[0], show)
 
@@ -88,23 +71,14 @@ def plot_band_power(
     """
     harm = checked_part(result, kind).harm
     (ax,) = axes_in_a_row(ax and [ax], 1, (6, 3.4), margins=(0.6, 0.15, 0.55))
-    shown = (harm.freqs >= 1) & (harm.freqs <= harm_measures.BANDS["gamma"][1])
-    for power, style, label in (
-        (harm.power_before, BEFORE, "before"),
-        (harm.power_after, AFTER, "after"),
-    ):
-        ax.semilogy(harm.freqs[shown], 1e12 * power[shown], label=label, **style)
-    for name, (low, high) in harm_measures.BANDS.items():
-        ax.axvline(low, color="0.85", linewidth=0.8, zorder=0)
-        ax.text(
-            np.sqrt(low * high),
-            1.0,
-            f"{name}\n{harm.band_power[name]:+z.1%}",
-            ha="center",
-            va="bottom",
-            fontsize="small",
-            transform=ax.get_xaxis_transform(),
-        )
+    shown = (harm.freqs >= 1) & (harm.freqs <= BANDS["gamma"][1])
+    freqs, where = harm.freqs[shown], dict(ha="center", va="bottom", fontsize="small")
+    ax.semilogy(freqs, 1e12 * harm.power_before[shown], label="before", **BEFORE)
+    ax.semilogy(freqs, 1e12 * harm.power_after[shown], label="after", **AFTER)
+    for name, (low, high) in BANDS.items():
+        ax.axvline(low, **GUIDE)
+        at = dict(transform=ax.get_xaxis_transform(), **where)
+        ax.text(np.sqrt(low * high), 1.0, f"{name}\n{harm.band_power[name]:+z.1%}", **at)
     ax.set_xscale("log")
     ax.set_xticks([1, 4, 8, 13, 30, 45], ["1", "4", "8", "13", "30", "45"])
     ax.minorticks_off()

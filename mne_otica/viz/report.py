@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import mne
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from mne.viz.utils import plt_show
 
 from mne_otica.cleaning.overview import parts
+from mne_otica.cleaning.result import Cleaned
 from mne_otica.utils.checks import _validate_flag, _validate_type
 from mne_otica.utils.docs import fill_doc
 from mne_otica.viz import html as _html
@@ -19,12 +21,6 @@ from mne_otica.viz.drawing import at_events, check_result, sentences
 from mne_otica.viz.event_figures import plot_events, plot_removal, plot_traces
 from mne_otica.viz.measure_figures import plot_band_power, plot_benefit_and_harm
 from mne_otica.viz.stability_figures import plot_stability
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from mne_otica.cleaning.result import Cleaned
 
 # MNE's page is made for wide screens: on a phone the table of contents takes a sixth of the width,
 # and the text in figures is too small. There, hide the contents and let figures scroll.

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from mne.viz.utils import plt_show
 
 from mne_otica.trust.stability import Stability
 from mne_otica.utils.checks import _validate_number, _validate_type
 from mne_otica.utils.docs import fill_doc
+from mne_otica.viz.colours import AFTER, CURVE, SHARE, SIGNED, STABLE, THRESHOLD, UNSTABLE
+from mne_otica.viz.drawing import bare
 from mne_otica.viz.topomap import plot_map
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-# Colour, hatching and line style are redundant, so that figures are readable without colour.
-_STABLE = dict(color="C0", edgecolor="k", linewidth=0.5)
-_UNSTABLE = dict(color="w", edgecolor="0.4", linewidth=0.5, hatch="///")
-_THRESHOLD = dict(color="k", linestyle=":", linewidth=1)
 
 
 @fill_doc
@@ -59,19 +52,16 @@ def plot_stability(stability: Stability, *, n_components: int = 5, show: bool = 
 
 def _plot_index(ax: Axes, stability: Stability) -> None:
     """Draw a bar for each component."""
-    for group, style, label in (
-        (stability.stable, _STABLE, "stable"),
-        (~stability.stable, _UNSTABLE, "not stable"),
-    ):
-        at = np.flatnonzero(group)
+    for stable, style, label in ((True, STABLE, "stable"), (False, UNSTABLE, "not stable")):
+        at = np.flatnonzero(stability.stable == stable)
         ax.bar(at, stability.index[at], label=f"{label} ({len(at)})", **style)
-    ax.axhline(stability.threshold, **_THRESHOLD)
+    ax.axhline(stability.threshold, **THRESHOLD)
     last = len(stability.index) - 0.4
     ax.set(xlabel="Component", ylabel="Share of refits", ylim=(0, 1), xlim=(-0.6, last))
     refits = f"{len(stability.matches)} refits by {stability.method}"
     ax.set_title(f"{refits}. Stable is not the same as brain", loc="left")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.spines[["top", "right"]].set_visible(False)
+    bare(ax)
     ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=2)
 
 
@@ -80,11 +70,10 @@ def _plot_maps(mean_ax: Axes, spread_ax: Axes, stability: Stability, component: 
     maps = stability.maps[:, component]
     mean = maps.mean(axis=0)
     most = np.abs(mean).max()
-    plot_map(mean_ax, mean / most, stability.info, "", (-1, 1), "RdBu_r")
-    plot_map(spread_ax, stability.spread[component], stability.info, "", (0, 1), "Reds")
-    mean_ax.set_title(
-        f"Component {component}\nindex {stability.index[component]:.2f}", fontsize="medium"
-    )
+    plot_map(mean_ax, mean / most, stability.info, "", (-1, 1), SIGNED)
+    plot_map(spread_ax, stability.spread[component], stability.info, "", (0, 1), SHARE)
+    title = f"Component {component}\nindex {stability.index[component]:.2f}"
+    mean_ax.set_title(title, fontsize="medium")
     spread_ax.set_title(f"spread {stability.spread[component].max():.2f}", fontsize="medium")
 
 
@@ -92,16 +81,12 @@ def _plot_curve(ax: Axes, stability: Stability, components: range) -> None:
     """Draw the index of some components, and how many are stable, against the data length."""
     minutes = stability.lengths / 60
     for component in components:
-        ax.plot(minutes, stability.curve[:, component], color="0.75", linewidth=0.8, zorder=0)
+        ax.plot(minutes, stability.curve[:, component], **CURVE)
         ax.annotate(str(component), (minutes[0], stability.curve[0, component]), color="0.4")
     share = np.mean(stability.curve >= stability.threshold, axis=1)
-    ax.plot(minutes, share, "o-", color="C0", label="share of components that are stable")
-    ax.axhline(stability.threshold, **_THRESHOLD)
-    ax.set(
-        xlabel="Data used (min)",
-        ylabel="Share, and index (grey)",
-        ylim=(-0.02, 1.02),
-        title=f"{stability.stable.sum()} of {len(stability.index)} are stable",
-    )
+    ax.plot(minutes, share, marker="o", label="share of components that are stable", **AFTER)
+    ax.axhline(stability.threshold, **THRESHOLD)
+    ax.set(xlabel="Data used (min)", ylabel="Share, and index (grey)", ylim=(-0.02, 1.02))
+    ax.set_title(f"{stability.stable.sum()} of {len(stability.index)} are stable")
     ax.legend(frameon=False, loc="center right", fontsize="small")
-    ax.spines[["top", "right"]].set_visible(False)
+    bare(ax)

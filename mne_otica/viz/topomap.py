@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import mne
 import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
@@ -13,10 +15,7 @@ from scipy.interpolate import RBFInterpolator
 
 from mne_otica.artifacts.maps import fit_sphere
 from mne_otica.signals.positions import places_of
-
-if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
+from mne_otica.viz.colours import BARS, SMALL
 
 STANDARD = "at standard positions"  # where positions come from channel names
 _PIXELS = 40  # on each side of a small topography
@@ -34,7 +33,7 @@ def plot_map(
     """Draw values on the head, or as bars if the positions of channels are unknown."""
     places = places_of(info)
     if places.info is None:
-        ax.bar(info["ch_names"], values, color="0.6", edgecolor="k")
+        ax.bar(info["ch_names"], values, **BARS)
         ax.tick_params(axis="x", rotation=90, labelsize="small")
         ax.set_ylabel(label)
         ax.spines[["top", "right"]].set_visible(False)
@@ -53,8 +52,7 @@ def plot_map(
     clip_to_head(ax, *(artist for artist in (image, contours) if artist is not None))
     ax.figure.colorbar(image, ax=ax, shrink=0.7, label=label, ticks=MaxNLocator(2))
     if places.source == "standard":
-        small = dict(fontsize="x-small", color="0.4", ha="center", va="top")
-        ax.text(0, -1.08, STANDARD, **small)
+        ax.text(0, -1.08, STANDARD, ha="center", va="top", **SMALL)
 
 
 def clip_to_head(ax: Axes, *artists: Artist) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mne_otica import clean_epochs, clean_raw, datasets
+from mne_otica import clean_epochs, clean_raw, datasets, rms_reduction
 from mne_otica.simulation import simulate_raw
 
 
@@ -238,7 +238,7 @@ def test_few_channels_are_enough_and_the_price_is_told(blinking, names):
     whole, cleaned = (clean_raw(raw, removal=removal) for removal in ("component", "events"))
     assert (whole.status, cleaned.status) == ("poor", "cleaned")
     assert whole.kinds["blink"].harm.over_cleaned
-    assert "poor: much else removed" in whole.verdict
+    assert 'poor: more than 30 % elsewhere, try removal="events"' in whole.verdict
     assert cleaned.kinds["blink"].harm.taken_out < whole.kinds["blink"].harm.taken_out / 3
 
 
@@ -288,6 +288,31 @@ def test_shipped_recording(shipped):
     assert cleaned.raw.info["bads"] == ["EEG 053"]
     for kept in ("EOG 061", "STI 014", "EEG 053"):
         assert_array_equal(cleaned.raw.get_data(kept), raw.get_data(kept))
+
+
+def test_blinks_that_were_missed_count(shared_data):
+    """Those of a flutter: all 22 that a person listed are reduced by less than those removed."""
+    raw = mne.io.read_raw_fif(shared_data / "mmidb_S002R01_raw.fif.gz", preload=True)
+    cleaned = clean_raw(raw)
+    blinks = cleaned.kinds["blink"]
+    assert 0 < np.sum(blinks.events[:, 1] == 2) == len(blinks.events) - blinks.n_removed
+    assert f"({blinks.n_removed} of {len(blinks.events)} events, " in cleaned.verdict
+    rows = (shared_data / "mmidb_S002R01_events.tsv").read_text().splitlines()[1:]
+    onsets = np.array([float(row.split("\t")[0]) for row in rows if "blink" in row])
+    events = np.zeros((len(onsets), 3), int)
+    events[:, 0] = raw.first_samp + np.round(onsets * raw.info["sfreq"])
+    pair = [one.copy().filter(1, 40) for one in (raw, cleaned.raw)]
+    assert blinks.gone == pytest.approx(rms_reduction(*pair, events).average, abs=0.1)
+
+
+def test_what_is_removed_of_hearts_is_a_share_of_the_whole_signal(shared_data):
+    raw = mne.io.read_raw_fif(shared_data / "eegmmidb_S018R02_raw.fif.gz", preload=True)
+    cleaned = clean_raw(raw, artifacts="heartbeat")
+    beats = cleaned.kinds["heartbeat"]
+    assert beats.harm.margin is None
+    assert f"; {100 * beats.cost:.1f} % of the whole signal" in cleaned.verdict
+    before, after = cleaned.before_and_after()
+    assert beats.cost == pytest.approx((before - after).std() / before.std(), rel=0.02)
 
 
 def test_eeglab_recording(shared_data):

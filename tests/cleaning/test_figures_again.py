@@ -9,10 +9,9 @@ import pytest
 from mne_otica import clean_raw, datasets
 
 IDS = {"blinks": 998, "eye movements": 997, "heartbeats": 999, "electrodes": 995}
-MARGINS = {"blinks": 1.0, "eye movements": 0.25, "heartbeats": 0.0, "electrodes": 1.0}
 SENTENCE = re.compile(
-    r"(?P<kind>[a-z ]+): (?P<gone>\d+) % removed \((?P<n>\d+) events?, (?P<whole>all of )?.*?\)"
-    r"(; (?P<away>[\d.]+) % elsewhere)?"
+    r"(?P<kind>[a-z ]+): (?P<gone>\d+) % removed \((?P<removed>\d+)( of (?P<n>\d+))? events?, .*?\)"
+    r"(; (?P<away>[\d.]+) % (?P<where>elsewhere|of the whole signal))?"
 )
 
 
@@ -29,7 +28,7 @@ def directions(removed, samples, away):
 
 
 def computed(raw, result, kind):
-    """Return share removed of the average, and of the signal elsewhere, at good samples."""
+    """Return share removed of the average, of the signal elsewhere, and of the whole signal."""
     names = [name for name in raw.copy().pick("eeg", exclude="bads").ch_names]
     names = [name for name in names if name not in result.raw.info["bads"]]
     sfreq, changed = raw.info["sfreq"], raw.get_data(names) - result.raw.get_data(names)
@@ -41,7 +40,7 @@ def computed(raw, result, kind):
     before, after = (one.get_data() for one in pair)
     good = np.isfinite(raw.get_data([0], reject_by_annotation="NaN")[0])
     events = result.events[result.events[:, 2] == IDS[kind]]
-    samples, counts = events[:, 0] - raw.first_samp, events[:, 1] == 0
+    samples, counts = events[:, 0] - raw.first_samp, events[:, 1] != 1
     half, away = (round(x * sfreq) for x in (0.25, 0.1))
     signs = np.ones(len(samples))
     if kind == "eye movements":
@@ -49,21 +48,25 @@ def computed(raw, result, kind):
     whole = [
         (k, sign)
         for k, sign in zip(samples[counts], signs[counts], strict=True)
-        if 2 * half <= k < raw.n_times - half and good[k - half : k + half].all()
+        if half <= k < raw.n_times - half and good[k - half : k + half].all()
     ]
     means = []
     for x in (before, after):
-        mean = np.mean([sign * x[:, k - 2 * half : k + half] for k, sign in whole], axis=0)
+        mean = np.mean(
+            [sign * x[:, np.arange(k - 2 * half, k + half).clip(0)] for k, sign in whole], axis=0
+        )
         means.append(mean[:, half:] - mean[:, :half].mean(axis=1, keepdims=True))
-    most = np.argsort(-rms_rows(means[0]))[:5]
+        if x is before:
+            most = np.argsort(-rms_rows(mean[:, half:]))[:5]
     far = good.copy()
-    reach = half + int(MARGINS[kind] * sfreq)
+    reach = half + int(sfreq)
     for k in samples:
         far[max(0, k - reach) : k + reach] = False
     same = ~changed.any(axis=0)
     gone = np.where(same, 0.0, before - after)
     elsewhere = rms(gone[:, far]) / rms(before[:, far]) if far.sum() > 2 * sfreq else None
-    return 1 - rms(means[1][most]) / rms(means[0][most]), elsewhere
+    whole = rms(gone[:, good]) / rms(before[:, good])
+    return 1 - rms(means[1][most]) / rms(means[0][most]), elsewhere, whole
 
 
 def rms_rows(x):
@@ -78,11 +81,14 @@ def check(raw, kind):
         if not found:
             continue
         n_checked += 1
-        gone, elsewhere = computed(raw, result, found["kind"])
-        assert int(found["n"]) == np.sum(result.events[:, 2] == IDS[found["kind"]])
+        gone, elsewhere, whole = computed(raw, result, found["kind"])
+        own = result.events[result.events[:, 2] == IDS[found["kind"]]]
+        assert int(found["removed"]) == np.sum(own[:, 1] != 2)
+        assert int(found["n"] or found["removed"]) == len(own)
         assert int(found["gone"]) / 100 == pytest.approx(gone, abs=0.05)
-        if found["away"] and elsewhere is not None:
-            assert float(found["away"]) / 100 == pytest.approx(elsewhere, abs=0.01)
+        if found["away"]:
+            share = elsewhere if found["where"] == "elsewhere" else whole
+            assert float(found["away"]) / 100 == pytest.approx(share, abs=0.02)
     return n_checked
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mne_otica import clean_epochs, clean_raw
-from mne_otica.evaluation.text import LONGEST
+from mne_otica.evaluation.sentences import LONGEST
 from mne_otica.signals.unmixing import maps_in_volts
 from tests.fuzz.strategies import Made, epoched, files, made
 

@@ -17,7 +17,7 @@ from reviewing import decided
 from mne_otica import clean_raw, clean_study, read_study
 from mne_otica.artifacts import kinds
 from mne_otica.cli import main
-from mne_otica.evaluation.text import component_names
+from mne_otica.evaluation.sentences import component_names
 from mne_otica.simulation import simulate_raw
 from mne_otica.study import scratch_and_locks as files
 from mne_otica.study.components_table import bad_components, read_table

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from mne_otica.evaluation.measures import KindResult
-from mne_otica.evaluation.text import LONGEST, hand_line, kind_line, none_line
+from mne_otica.evaluation.sentences import LONGEST, hand_line, kind_line, none_line
 
 
 def result(gone=0.93, cost=0.0, *, kind="blink", how="events", components=(0,), **more):
-    harm = SimpleNamespace(taken_out=cost, rank_before=16, rank_after=16)
+    margin = None if kind in ("muscle", "heartbeat") else 1.0
+    harm = SimpleNamespace(taken_out=cost, rank_before=16, rank_after=16, margin=margin)
     events = np.zeros((4, 3), int)
     return KindResult(kind, "yes", list(components), events, how, "", gone, None, harm, **more)
 
@@ -21,7 +22,7 @@ def result(gone=0.93, cost=0.0, *, kind="blink", how="events", components=(0,), 
         (result(), "blinks: 93 % removed (4 events, ICA000); 0.0 % elsewhere"),
         (
             result(0.12, 0.05, kind="muscle", how="band", components=(8, 10), l_freq=15.0),
-            "muscle: 12 % above 15 Hz removed (ICA008, ICA010); 5.0 % of the signal",
+            "muscle: 12 % above 15 Hz removed (ICA008, ICA010); 5.0 % of the whole signal",
         ),
         (
             result(None, kind="heartbeat", how="none", components=(), not_removed=[17], why="x y"),
@@ -38,8 +39,9 @@ def test_sentences(one, line):
 def test_poor_results_say_which_limit_they_fail(gone, cost):
     one = result(gone, cost)
     assert one.poor
-    which = "less than 50 % removed" if gone < 0.5 else "much else removed"
-    assert f"; poor: {which}" in kind_line(one)
+    which = "less than 50 % removed, try" if gone < 0.5 else "more than 30 % elsewhere, try"
+    remedy = 'removal="component"' if gone < 0.5 else "more channels"
+    assert kind_line(one).endswith(f"; poor: {which} {remedy}")
 
 
 def test_lost_rank_is_said():
@@ -67,9 +69,10 @@ def test_sentences_do_not_contradict_each_other():
 
 def test_figures_are_shares():
     many = result(0.3, 4.14, kind="muscle", how="band", l_freq=15.0)
-    assert "over 100 % of the signal; poor: much else removed" in kind_line(many)
+    end = "over 100 % of the whole signal; poor: more than 30 % of the whole signal, try "
+    assert kind_line(many).endswith(f"{end}leaving it in")
 
 
 def test_other_sentences():
-    assert hand_line([3], 0.125) == "chosen by hand: ICA003; 12.5 % of the signal removed"
+    assert hand_line([3], 0.125) == "chosen by hand: ICA003; 12.5 % of the whole signal removed"
     assert none_line(["blink", "muscle"]) == "no blinks or muscle found, nothing removed"

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import mne
 import numpy as np
+from mne.io import BaseRaw
 
 from mne_otica import __version__
 from mne_otica.artifacts.kinds import ACCEPT, REMOVE
-from mne_otica.evaluation.text import PLURALS, component_names
+from mne_otica.evaluation.harm import MARGIN
+from mne_otica.evaluation.sentences import PLURALS, component_names
 
 if TYPE_CHECKING:
-    from mne.io import BaseRaw
-
     from mne_otica.removal.remove import Taken
 
 Facts = Mapping[str, Any]
@@ -67,13 +67,14 @@ def methods_text(each: Sequence[Facts], n_failed: int = 0) -> str:
     settings = [facts["settings"] for facts in each]
     versions = each[0]["versions"]
     bids = f", MNE-BIDS {versions['mne_bids']} [@Appelhoff2019]" if "mne_bids" in versions else ""
+    kinds = dict.fromkeys(kind for facts in each for kind in facts["kinds"])
     parts = [
-        f"EEG of {_count(len(each), 'recording')} was cleaned with mne-otica "
+        f"EEG of {len(each)} recording{'s' * (len(each) > 1)} was cleaned with mne-otica "
         f"{versions['mne_otica']} (MNE-Python {versions['mne']} [@Gramfort2013]{bids}, NumPy "
         f"{versions['numpy']}, SciPy {versions['scipy']}, Python {versions['python']}).",
         _fit(settings),
-        _found(settings),
-        *(_removed(kind, each) for kind in _asked(each)),
+        _found(settings[0]),
+        *(_removed(kind, each) for kind in kinds),
         _statuses(each, n_failed),
     ]
     return " ".join(part for part in parts if part)
@@ -85,18 +86,23 @@ def references() -> str:
 
 
 def _fit(settings: Sequence[Facts]) -> str:
+    def spread(name: str, form: str = "{:.0f}") -> str:
+        return _spread([one[name] for one in settings], form)
+
+    def common(name: str) -> str:
+        return " or ".join(
+            value for value, _ in Counter(one[name] for one in settings).most_common()
+        )
+
     one = settings[0]
     band = f"between {_limit(one['l_freq'])} and {_limit(one['h_freq'])}"
     bads = _spread([len(each["bads"]) for each in settings], "{:.0f}")
     text = (
         f"An independent component analysis by optimal transport [@Jha2026] was fitted on a copy "
-        f"of the {_spread([each['n_channels'] for each in settings], '{:.0f}')} good EEG channels "
-        f"({bads} marked bad) filtered {band} ({_common(settings, 'filter')}), sampled at "
-        f"{_spread([each['sfreq'] for each in settings], '{:g}')} Hz, reference "
-        f"{_common(settings, 'reference')}; rank "
-        f"{_spread([each['rank'] for each in settings], '{:.0f}')}, "
-        f"{_spread([each['n_components_used'] for each in settings], '{:.0f}')} components, seed "
-        f"{one['random_state']}."
+        f"of the {spread('n_channels')} good EEG channels ({bads} marked bad) filtered {band} "
+        f"({common('filter')}), sampled at {spread('sfreq', '{:g}')} Hz, reference "
+        f"{common('reference')}; rank {spread('rank')}, {spread('n_components_used')} components, "
+        f"seed {one['random_state']}."
     )
     if one["reject_by_annotation"]:
         text += " Spans annotated as bad were left out."
@@ -108,40 +114,39 @@ def _fit(settings: Sequence[Facts]) -> str:
     return text
 
 
-def _found(settings: Sequence[Facts]) -> str:
-    limits = settings[0]["thresholds"]
-    asked = settings[0]["artifacts"]
-    told = ", ".join(f"{PLURALS[kind]} {limits[kind]:g}" for kind in asked)
-    whole = settings[0]["removal"] == "component"
-    what = "entire components" if whole else "only the part that belongs to the artifact"
+def _found(one: Facts) -> str:
+    told = ", ".join(f"{PLURALS[kind]} {one['thresholds'][kind]:g}" for kind in one["artifacts"])
+    part = "only the part that belongs to the artifact was"
+    what = "entire components were" if one["removal"] == "component" else part
     return (
         f"Components that hold an artifact were found by their probability (at least: {told}); "
-        f"{what} was removed from the unfiltered recordings, and only if this reduced the artifact "
+        f"{what} removed from the unfiltered recordings, and only if this reduced the artifact "
         "at the channels."
-    ).replace("components was", "components were")
-
-
-def _asked(each: Sequence[Facts]) -> list[str]:
-    return list(dict.fromkeys(kind for facts in each for kind in facts["kinds"]))
+    )
 
 
 def _removed(kind: str, each: Sequence[Facts]) -> str:
     """Return the sentence about one kind."""
-    parts = [facts["kinds"][kind] for facts in each if kind in facts["kinds"]]
-    removed = [part for part in parts if part["components"]]
     name = PLURALS[kind].capitalize()
+    removed = [one["kinds"][kind] for one in each if one["kinds"].get(kind, {}).get("components")]
     if not removed:
         return f"{name}: removed from none of the {len(each)}."
     told = [f"{_spread([len(part['components']) for part in removed], '{:.0f}')} component(s)"]
     if any(part["samples"] for part in removed):
-        told.append(f"{_spread([len(part['samples']) for part in removed], '{:.0f}')} events")
-    benefits = [part["gone"] for part in removed if part["gone"] is not None]
-    if benefits:
-        told.append(f"{_percent(benefits)} of the average artifact removed at the five channels")
-        told[-1] += " most affected"
-    harms = [part["cost"] for part in removed if part["cost"] is not None]
-    if harms:
-        told.append(f"{_percent(harms, 1)} of the signal removed away from it")
+        told.append(f"{_spread([part['n_removed'] for part in removed], '{:.0f}')} events")
+    if benefits := [part["gone"] for part in removed if part["gone"] is not None]:
+        what = "RMS in its band" if kind == "muscle" else "average artifact"
+        told.append(
+            f"{_percent(benefits)} of the {what} removed at the five channels most affected"
+        )
+    for where, margin in ((f"more than {MARGIN:g} s away from it", True), ("in total", False)):
+        harms = [
+            part["cost"]
+            for part in removed
+            if part["cost"] is not None and (part["harm"]["margin"] is not None) == margin
+        ]
+        if harms:
+            told.append(f"{_percent(harms, 1)} of the signal removed {where}")
     return f"{name}: removed from {len(removed)} of {len(each)} ({'; '.join(told)})."
 
 
@@ -160,22 +165,13 @@ def _statuses(each: Sequence[Facts], n_failed: int) -> str:
     return f"{'; '.join(told)}.".capitalize() if told else ""
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
-
-
 def _limit(frequency: float | None) -> str:
     return "no limit" if frequency is None else f"{frequency:g} Hz"
 
 
-def _common(settings: Sequence[Facts], name: str) -> str:
-    """Return the values of a setting, the most frequent first."""
-    return " or ".join(value for value, _ in Counter(one[name] for one in settings).most_common())
-
-
-def _spread(values: Sequence[float], form: str | Callable[[float], str]) -> str:
+def _spread(values: Sequence[float], form: str) -> str:
     """Return the median, and the range if values differ."""
-    show = form.format if isinstance(form, str) else form
+    show = form.format
     known = [value for value in values if value is not None]
     if not known:
         return "unknown"

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
 
 import mne
 import numpy as np
+from mne import BaseEpochs
 from mne.baseline import rescale
+from mne.io import BaseRaw
 from numpy.typing import NDArray
 from scipy.signal import detrend
 
 from mne_otica.utils.checks import _make_projector
-
-if TYPE_CHECKING:
-    from mne import BaseEpochs
-    from mne.io import BaseRaw
 
 # Difference between the same epochs, relative to their RMS: recordings with offsets of millivolts
 # are saved in single precision.
@@ -26,7 +23,7 @@ _REMEDY = "Pass the recording that they were cut from, as it was then, or leave 
 
 
 @dataclass(frozen=True)
-class Cut:
+class EpochsInRaw:
     """The windows of epochs in a recording, and what MNE did to them.
 
     ``first`` is the first sample of each epoch, ``window`` the samples read relative to it.
@@ -35,12 +32,13 @@ class Cut:
     epochs: BaseEpochs
     first: NDArray[np.int64]
     decim: int
+    n_times: int  # of the recording
     window: tuple[int, int]
     order: int | None = None
     late_baseline: bool = False
 
     @classmethod
-    def of(cls, epochs: BaseEpochs, raw: BaseRaw) -> Cut:
+    def of(cls, epochs: BaseEpochs, raw: BaseRaw) -> EpochsInRaw:
         """Return how loaded epochs were cut from a recording; raise if they were not."""
         ratio = raw.info["sfreq"] / epochs.info["sfreq"]
         decim = round(ratio)
@@ -73,7 +71,7 @@ class Cut:
     @classmethod
     def _candidates(
         cls, epochs: BaseEpochs, first: NDArray[np.int64], decim: int, n_times: int
-    ) -> Iterator[Cut]:
+    ) -> Iterator[EpochsInRaw]:
         """Return what MNE may have done: saved epochs do not record all of it."""
         stop, sfreq = decim * (len(epochs.times) - 1) + 1, decim * epochs.info["sfreq"]
         inside = np.array(epochs.baseline or epochs.times[[0, -1]])
@@ -86,7 +84,7 @@ class Cut:
             options.append(((-before, stop + after), order, False))
         for window, order, late in options:
             if (first + window[0] >= 0).all() and (first + window[1] <= n_times).all():
-                yield cls(epochs, first, decim, window, order, late)
+                yield cls(epochs, first, decim, n_times, window, order, late)
 
     def __call__(self, data: NDArray[np.float64]) -> NDArray[np.float64]:
         """Cut time courses of the recording, shape (n_epochs, n_courses, n_times)."""
@@ -132,6 +130,9 @@ class Cut:
         return max(one for one in zip(share.tolist(), names, strict=True) if one[1] in good)
 
     @property
-    def inside(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The first samples of the epochs in the recording, and those after their last."""
-        return self.first, self.first + self.decim * (len(self.epochs.times) - 1) + 1
+    def inside(self) -> NDArray[np.bool_]:
+        """The samples of the recording that are in an epoch."""
+        inside = np.zeros(self.n_times, bool)
+        for first in self.first:
+            inside[first : first + self.decim * (len(self.epochs.times) - 1) + 1] = True
+        return inside

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from mne_otica import clean_raw
-from mne_otica.cleaning import decide
+from mne_otica.cleaning import cross_check
 from mne_otica.simulation import simulate_raw
 
 
@@ -17,7 +17,7 @@ def raw():
 
 def test_what_gains_nothing_stays_and_is_said(raw, monkeypatch):
     """The same recording, if no component reduced the average of the other half."""
-    monkeypatch.setattr(decide, "gains_at_events", lambda part, *args: {})
+    monkeypatch.setattr(cross_check._Check, "at_events", lambda *args: {})
     kept = clean_raw(raw)
     assert kept.status == "none"
     assert kept.ica.exclude == kept.kinds["blink"].components == []

@@ -1,0 +1,263 @@
+"""Measure what was removed from a recording, and put it into a result."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import mne
+import numpy as np
+from mne.io import BaseRaw
+from mne.utils import logger
+from numpy.typing import NDArray
+from scipy.ndimage import uniform_filter1d
+from scipy.signal import find_peaks
+
+from mne_otica import __version__
+from mne_otica.artifacts import kinds
+from mne_otica.cleaning.cross_check import SAME, removed_events, signs_of, without_useless
+from mne_otica.cleaning.found import Found
+from mne_otica.cleaning.result import Cleaned
+from mne_otica.evaluation.benefit import benefit_of
+from mne_otica.evaluation.harm import MARGIN, harm_of
+from mne_otica.evaluation.measures import MISSED, MOST_AFFECTED, KindResult, plain, rms_ratio
+from mne_otica.evaluation.methods_section import recording_facts
+from mne_otica.evaluation.sentences import verdict_of
+from mne_otica.evaluation.shares import condition_lines
+from mne_otica.ica import ICA
+from mne_otica.removal.estimate import sham_events, sham_part
+from mne_otica.removal.remove import Part, Taken
+from mne_otica.signals.reading import LowRateRaw
+from mne_otica.signals.recording import quiet
+from mne_otica.signals.unmixing import maps_in_volts
+from mne_otica.signals.windows import HALF_WINDOW, Pair
+
+Array = NDArray[np.float64]
+NO_GAIN = "no measurable reduction at the channels"
+# Correlation of topographies from which a deflection of the channels counts as a blink that was
+# missed, if it has at least half the median height: benchmarks.stated, `mmidb_S002R01`.
+_ALIKE = 0.8
+
+
+def conclude(
+    raw: BaseRaw,
+    filtered: LowRateRaw,
+    ica: ICA,
+    found: Found,
+    taken: Taken,
+    settings: dict[str, Any],
+    *,
+    suspects: dict[str, str] | None = None,
+    brief: bool = False,
+) -> Cleaned:
+    """Measure benefit and harm of the removal, and return the result.
+
+    ``suspects`` are channels that look broken, with the reason. ``brief`` measures only what the
+    verdict needs, for interactive use.
+    """
+    in_band, total = dict(found.in_band), np.zeros((len(taken.courses), filtered.n_times))
+    for part in taken.parts:
+        if part.kind not in in_band:
+            in_band[part.kind] = filtered.like(part.courses)
+        total[[ica.exclude.index(k) for k in part.components]] += in_band[part.kind]
+    reject = settings["reject_by_annotation"]
+    sides = _Sides(filtered, maps_in_volts(ica), taken, in_band, reject, brief)
+    results = {kind: _measured(kind, found, sides) for kind in found.decisions}
+    lines = []
+    if facts := settings.get("evoked_free"):
+        found_at = {kind: one.events[:, 0] - raw.first_samp for kind, one in results.items()}
+        lines = condition_lines(found_at, facts, raw.info["sfreq"])
+    by_hand = taken.of(None)
+    chosen = None if by_hand is None else (by_hand.components, sides.share(by_hand))
+    other = sorted(ica.exclude) != sorted(found.components)
+    verdict = verdict_of(results, chosen, other, facts, lines, suspects or {})
+    logger.info(f"Clean: {verdict}.")
+    if not brief:
+        band = settings["l_freq"], settings["h_freq"]
+        settings = settings | recording_facts(raw, filtered, band)
+    told = dict(verdict=verdict, status=_status(results, taken), suspects=suspects or {})
+    told |= dict(settings=plain(settings), versions=versions())
+    data = dict(removed=taken.courses, _filtered=filtered, _taken=total)
+    return Cleaned(raw, ica, _all_events(results), found.artifacts, results, **data, **told)
+
+
+def conclude_useful(
+    raw: BaseRaw,
+    filtered: LowRateRaw,
+    ica: ICA,
+    found: Found,
+    settings: dict[str, Any],
+    suspects: dict[str, str],
+) -> tuple[Cleaned, Taken]:
+    """Measure, leave out the kinds that are not reduced, and return what is removed, too."""
+    while True:
+        taken = Taken(np.zeros((0, raw.n_times))) if found.taken is None else found.taken
+        result = conclude(raw, filtered, ica, found, taken, settings, suspects=suspects)
+        useful = without_useless(found, result.kinds, ica)
+        if useful is found:
+            return result, taken
+        found = useful
+
+
+def _status(results: dict[str, KindResult], taken: Taken) -> str:
+    """Return the status: what was removed, or why nothing was."""
+    if taken.courses.any():
+        return "poor" if any(one.poor for one in results.values() if one.components) else "cleaned"
+    return "unsure" if any(one.answer == "unsure" for one in results.values()) else "none"
+
+
+def _all_events(results: dict[str, KindResult]) -> NDArray[np.int64]:
+    """Return the events of all kinds that were removed by events, and blinks in any case."""
+    chosen = [np.zeros((0, 3), np.int64)]
+    for kind, one in results.items():
+        if kind == "blink" or one.how in ("events", "component"):
+            chosen.append(one.events)
+    return _merged(*chosen)
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """A recording before and after removals, in the band of the fit.
+
+    ``in_band`` is what each part removes there, by kind, and ``maps`` are those of all components.
+    """
+
+    filtered: LowRateRaw
+    maps: Array
+    taken: Taken
+    in_band: dict[str | None, Array]
+    reject: bool
+    brief: bool
+
+    def pair(self, *parts: Part) -> Pair:
+        """Return the recording before and after the removal of some parts."""
+        before = self.filtered._data
+        after = before.copy()
+        for part in parts:
+            after -= self.maps[:, part.components] @ self.in_band[part.kind]
+        return Pair.of_arrays(self.filtered, before, after, range(len(before)), self.reject)
+
+    def share(self, part: Part) -> float:
+        """Return the RMS of what a part removes, relative to that of the recording."""
+        maps, courses = self.maps[:, part.components], self.in_band[part.kind]
+        power = np.sum((maps.T @ maps) * (courses @ courses.T))
+        return rms_ratio(power, np.sum(self.filtered._data**2))
+
+
+def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
+    """Return the result for one kind: the decision, and benefit and harm of the removal."""
+    decision, part, filtered = found.decisions[kind], sides.taken.of(kind), sides.filtered
+    events = decision.events
+    kept = dict(not_removed=decision.not_removed, why=NO_GAIN if decision.not_removed else "")
+    result = KindResult(kind, decision.answer, [], events, "none", decision.reason, **kept)
+    if part is None or not part.courses.any():
+        return result
+    result = replace(result, components=list(part.components), how=part.how, l_freq=part.l_freq)
+    if part.l_freq is not None:
+        with quiet():
+            harm = harm_of(sides.pair(part), events[:0], brief=sides.brief, margin=None)
+        return replace(result, gone=_gone_above(part, sides), harm=harm)
+    given = decision.given
+    if given is None:
+        given, events = events, removed_events(part, events, filtered)
+    # At the events, the recording is compared with what is returned, without any of the artifacts.
+    cleaned = sides.pair(*sides.taken.parts)
+    # Events that the removal found in its own components would favour it.
+    measured = given if len(given) else events
+    unconfirmed = given[~np.isin(given[:, 0], events[:, 0])]
+    unconfirmed[:, 1] = MISSED
+    events = _merged(events, unconfirmed)
+    if part.how == "events" and kinds()[kind].removal.shape == "bump" and len(events):
+        missed = _missed(events, filtered, cleaned.bad)
+        events, measured = (_merged(some, missed) for some in (events, measured))
+    result = replace(result, events=events)
+    signs = signs_of(kind, part.courses, measured[:, 0] - filtered.origin, filtered.sfreq)
+    with quiet():
+        try:
+            benefit = benefit_of(cleaned, measured, signs=signs)
+        except ValueError:  # there are none, or the edges or bad spans cut every window
+            return result
+        own = cleaned if len(sides.taken.parts) == 1 else sides.pair(part)
+        # A filter spreads what was removed; samples that did not change have no harm.
+        same = ~filtered.of_steps(part.courses.any(axis=0))
+        own.after[:, same] = own.before[:, same]
+        options = dict(sham=_sham(part, found, sides), brief=sides.brief)
+        # A heart beats everywhere, and other artifacts may be as frequent.
+        margin = None if kinds()[kind].removal.shape == "beat" else MARGIN
+        harm = harm_of(own, events, margin=margin, **options)
+        if np.isnan(harm.taken_out):
+            harm = harm_of(own, events, margin=None, **options)
+    logger.info(f"Evaluate: {len(events)} {kind} events, {harm.seconds:.0f} s away from them.")
+    return replace(result, gone=benefit.average, benefit=benefit, harm=harm)
+
+
+def _missed(
+    events: NDArray[np.int64], filtered: LowRateRaw, bad: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Return deflections of the channels like the events, where there is none of them.
+
+    Those of a flutter, for instance: neither the search nor the removal may tell its blinks apart.
+    """
+    sfreq, samples = filtered.info["sfreq"], filtered.samples(events)
+    near = np.arange(round(SAME * sfreq)) - round(SAME * sfreq / 2)
+
+    def maps_at(peaks: NDArray[np.int64]) -> Array:
+        at = (peaks[:, np.newaxis] + near).clip(0, filtered.n_times - 1)
+        return filtered._data[:, at].mean(axis=2)
+
+    average = maps_at(samples).mean(axis=1)
+    most = np.argsort(-np.abs(average))[:MOST_AFFECTED]
+    course = uniform_filter1d(average[most] @ filtered._data[most], len(near))
+    height = np.median(course[samples]) / 2
+    if height <= 0:
+        return events[:0]
+    apart = round(HALF_WINDOW * sfreq)
+    peaks, _ = find_peaks(course, height, distance=apart, prominence=height)
+    alike = [np.corrcoef(average, one)[0, 1] >= _ALIKE for one in maps_at(peaks).T]
+    away = np.abs(peaks[:, np.newaxis] - samples).min(axis=1, initial=filtered.n_times)
+    peaks = peaks[np.array(alike, bool) & (away > apart) & ~bad[peaks]]
+    new = peaks * filtered.step + filtered.origin
+    return np.column_stack([new, np.full(len(new), MISSED), np.full(len(new), events[0, 2])])
+
+
+def _merged(*several: NDArray[np.int64]) -> NDArray[np.int64]:
+    events = np.concatenate(several)
+    return events[np.argsort(events[:, 0], kind="stable")]
+
+
+def _gone_above(part: Part, sides: _Sides) -> float:
+    """Return the reduction above the edge of the band at the channels most affected."""
+    sfreq, courses = sides.filtered.info["sfreq"], sides.in_band[part.kind]
+    maps = sides.maps[:, part.components]
+
+    def high(x: Array) -> Array:
+        return mne.filter.filter_data(x, sfreq, part.l_freq, None, verbose="error")
+
+    courses = high(courses)
+    most = np.argsort(-np.einsum("ca,ab,cb->c", maps, courses @ courses.T, maps))[:MOST_AFFECTED]
+    before = high(sides.filtered._data[most])
+    after = before - maps[most] @ courses
+    return 1 - rms_ratio(np.sum(after**2), np.sum(before**2))
+
+
+def _sham(part: Part, found: Found, sides: _Sides) -> tuple[Array, Array] | None:
+    """Return topographies and time courses of what would be removed for sham events."""
+    if sides.brief or part.estimate is None or part.estimate.model is None:
+        return None
+    courses = found.shams.get(part.kind)
+    if courses is None:
+        samples = sham_events(part.estimate, sides.filtered.sfreq, part.courses.shape[1])
+        courses = sides.filtered.like(sham_part(part.estimate, samples))
+    return sides.maps[:, part.components], courses
+
+
+_version = cache(version)  # reading the metadata takes time
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the packages that the result depends on."""
+    found = {"python": platform.python_version(), "mne_otica": __version__}
+    return found | {name: _version(name) for name in ("mne", "numpy", "scipy")}

@@ -1,0 +1,231 @@
+"""Whether removing a component does measurable good at the channels, checked on the other half.
+
+The average of what would be removed at half of the events is subtracted from the average of the
+channels at the other half, and the same with sham events. Averages over halves have independent
+noise, so this is no gain unless both halves show the artifact with the topography of the component.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import mne
+import numpy as np
+from numpy.typing import NDArray
+
+from mne_otica.artifacts import as_events, kinds
+from mne_otica.evaluation.measures import MOST_AFFECTED, KindResult
+from mne_otica.ica import ICA
+from mne_otica.removal.estimate import sham_events, sham_part
+from mne_otica.removal.remove import Part, Taken
+from mne_otica.signals.reading import LowRateRaw
+from mne_otica.signals.recording import annotated_bad
+from mne_otica.signals.unmixing import maps_in_volts
+from mne_otica.signals.windows import HALF_WINDOW, whole_windows, window_bounds
+
+if TYPE_CHECKING:
+    from mne_otica.cleaning.found import Found
+
+Array = NDArray[np.float64]
+Samples = NDArray[np.int64]
+# Share of the power by which a component has to reduce the average in the other half: 0.1 is 5 % of
+# its RMS. Set by hand, so that removals of 0 or 1 % do not count; no benchmark chose it.
+LEAST_GAIN = 0.1
+SAME = 0.1  # s; events that are closer are one
+
+
+def cross_checked(
+    found: Found,
+    taken: Taken,
+    ica: ICA,
+    filtered: LowRateRaw,
+    reject: bool,
+    in_band: Callable[[Array], Array],
+) -> Found:
+    """Keep the components whose removal does good, and update ``ica.exclude``.
+
+    ``in_band`` filters time courses like the copy that the ICA was fitted on.
+    """
+    bad = annotated_bad(filtered) if reject else np.zeros(filtered.n_times, bool)
+    check = _Check(filtered, maps_in_volts(ica), bad)
+    decisions, parts, levels, shams = dict(found.decisions), [], {}, {}
+    for part in taken.parts:
+        decision, courses = decisions[part.kind], in_band(part.courses)
+        events = removed_events(part, decision.events, filtered)
+        # An electrode that crackles or hums has no events whose average would show it.
+        if part.l_freq is not None or part.kind == "electrode":
+            gains, sham = check.in_band(part, courses), None
+        else:
+            gains, sham = check.beyond_sham(part, courses, events, in_band)
+        kept = [k for k in part.components if gains.get(k, 0.0) > 0]
+        rows = [part.components.index(k) for k in kept]
+        dropped = [k for k in part.components if k not in kept]
+        decisions[part.kind] = replace(
+            decision,
+            components=kept,
+            events=events if kept else decision.events,
+            not_removed=dropped,
+            given=decision.events,
+        )
+        if kept:
+            parts.append(part.only(kept))
+            levels[part.kind] = courses[rows]
+            if sham is not None:
+                shams[part.kind] = sham[rows]
+    found = replace(found, decisions=decisions, in_band=levels, shams=shams)
+    ica.exclude = found.components
+    return replace(found, taken=Taken.of_parts(parts, ica.exclude, taken.courses.shape[1]))
+
+
+def without_useless(found: Found, results: Mapping[str, KindResult], ica: ICA) -> Found:
+    """Leave out the kinds whose average is not reduced, and update ``ica.exclude``.
+
+    The gain in the other half of the events may have been due to another kind in a component.
+    """
+    useless = {
+        kind: replace(found.decisions[kind], components=[], not_removed=one.components)
+        for kind, one in results.items()
+        if one.components and one.gone is not None and one.gone <= 0
+    }
+    if not useless:
+        return found
+    found = replace(found, decisions=found.decisions | useless)
+    ica.exclude = found.components
+    parts = [part for part in found.taken.parts if part.kind not in useless]
+    n_times = found.taken.courses.shape[1]
+    return replace(found, taken=Taken.of_parts(parts, ica.exclude, n_times))
+
+
+@dataclass(frozen=True)
+class _Check:
+    """A recording in the band of the fit, the topographies of its components, and bad samples."""
+
+    filtered: LowRateRaw
+    maps: Array
+    bad: NDArray[np.bool_]
+
+    def beyond_sham(
+        self, part: Part, courses: Array, events: Samples, in_band: Callable[[Array], Array]
+    ) -> tuple[dict[int, float], Array | None]:
+        """Return what each component gains beyond sham events, and the part for those, in band."""
+        gains = self.at_events(part, courses, events[:, 0] - self.filtered.origin)
+        gains = {k: gain if gain > LEAST_GAIN else 0.0 for k, gain in gains.items()}
+        if part.estimate is None or part.estimate.model is None:
+            return gains, None
+        samples = sham_events(part.estimate, self.filtered.sfreq, part.courses.shape[1])
+        sham = in_band(sham_part(part.estimate, samples))
+        chance = self.at_events(part, sham, samples)
+        return {k: gain if gain > chance.get(k, 0.0) else 0.0 for k, gain in gains.items()}, sham
+
+    def at_events(self, part: Part, courses: Array, samples: Samples) -> dict[int, float]:
+        """Return the share of the average's power that each component removes in the other half.
+
+        Steps are turned by the directions of one component at a time: eyes that turn up do not turn
+        to the right as well, so that by those of another component its steps would cancel.
+        """
+        rows = [slice(None)]
+        if is_step(part.kind):
+            rows = [slice(k, k + 1) for k in range(len(part.components))]
+        gains = {}
+        for row in rows:
+            signs = signs_of(part.kind, part.courses[row], samples, self.filtered.sfreq)
+            gains |= self._halves(part.components[row], courses[row], samples, signs)
+        return gains
+
+    def _halves(
+        self, components: list[int], courses: Array, samples: Samples, signs: Array
+    ) -> dict[int, float]:
+        """Add components one after the other, and leave them out again if they do not help."""
+        bounds = window_bounds(-2 * HALF_WINDOW, HALF_WINDOW, self.filtered.info["sfreq"])
+        samples = samples // self.filtered.step
+        used = np.isin(samples, whole_windows(samples, self.bad, bounds).used)
+        samples, signs = samples[used], signs[used]
+        if not len(samples):
+            return {}
+        # A single event is both halves.
+        halves = [slice(0, None, 2), slice(1, None, 2)] if len(samples) > 1 else [slice(None)]
+        channels, parts = (
+            [_average(x, samples[half], signs[half], bounds) for half in halves]
+            for x in (self.filtered._data, courses)
+        )
+        most = np.argsort(-np.sum(sum(channels) ** 2, axis=1))[:MOST_AFFECTED]
+        left, gains = [one[most] for one in channels], {}
+        for k, component in enumerate(components):
+            topography = self.maps[most, component][:, np.newaxis]
+            trial = [x - topography * p[k] for x, p in zip(left, parts[::-1], strict=True)]
+            power = [sum(np.sum(x**2) for x in some) for some in (left, trial)]
+            gains[component] = 1 - power[1] / power[0] if power[0] > 0 else 0.0
+            if gains[component] > LEAST_GAIN:
+                left = trial
+        return gains
+
+    def in_band(self, part: Part, courses: Array) -> dict[int, float]:
+        """Return the share of the power above the edge of the band that each component removes.
+
+        The smaller of both halves of the recording counts, at the channels most affected.
+        """
+        sfreq, before = self.filtered.info["sfreq"], self.filtered._data
+        high = mne.filter.filter_data(courses, sfreq, part.l_freq, None, verbose="error")
+        gains, accepted = {}, []
+        for k, component in enumerate(part.components):
+            most = np.argsort(-np.abs(self.maps[:, component]))[:MOST_AFFECTED]
+            topography = self.maps[most, component]
+            shares = []
+            for half in np.array_split(np.flatnonzero(~self.bad), 2):
+                along = topography @ before[np.ix_(most, half)]
+                for j in accepted:
+                    overlap = topography @ self.maps[most, part.components[j]]
+                    along = along - overlap * courses[j, half]
+                own = high[k, half]
+                power = topography @ topography * (own @ own)
+                shares.append((2 * along @ own - power) / max(power, np.finfo(float).tiny))
+            gains[component] = float(min(shares)) if high[k].any() else 0.0
+            if gains[component] > 0:
+                accepted.append(k)
+        return gains
+
+
+def _average(data: Array, samples: Samples, signs: Array, bounds: tuple[int, int]) -> Array:
+    """Return the average over events, relative to the baseline before the window."""
+    total = np.zeros((len(data), bounds[1] - bounds[0]))
+    for sample, sign in zip(samples, signs, strict=True):
+        total += sign * data[:, sample + bounds[0] : sample + bounds[1]]
+    total /= len(samples)
+    n_baseline = (bounds[1] - bounds[0]) // 3
+    return (total - total[:, :n_baseline].mean(axis=1, keepdims=True))[:, n_baseline:]
+
+
+def is_step(kind: str | None) -> bool:
+    """Return whether the events of a kind go in two directions."""
+    return kind is not None and kinds()[kind].removal.shape == "step"
+
+
+def signs_of(kind: str | None, courses: Array, samples: Samples, sfreq: float) -> Array:
+    """Return 1 or -1 for each event, so that steps in opposite directions do not cancel.
+
+    The direction of a step is read in the first course, 0.1 s before and after it.
+    """
+    if not is_step(kind):
+        return np.ones(len(samples))
+    away, course = max(1, round(SAME * sfreq)), courses[0]
+    after, before = ((samples + k).clip(0, len(course) - 1) for k in (away, -away))
+    return np.where(course[after] >= course[before], 1.0, -1.0)
+
+
+def removed_events(part: Part, given: Samples, like: LowRateRaw) -> Samples:
+    """Return the events that were removed: those given that were confirmed, and those found.
+
+    The second column is 1 for the latter if there are both: the benefit is not measured there.
+    """
+    if part.estimate is None or part.how != "events":
+        return given
+    found = part.estimate.events + like.origin
+    known = np.sort(given[:, 0])
+    if len(known) and len(found):
+        near = np.abs(found[:, np.newaxis] - known)
+        found = np.where(near.min(axis=1) <= SAME * like.sfreq, known[near.argmin(axis=1)], found)
+    events = as_events(np.unique(found), kinds()[part.kind].event_id)
+    events[:, 1] = len(known) and ~np.isin(events[:, 0], known)
+    return events

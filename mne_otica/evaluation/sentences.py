@@ -1,0 +1,169 @@
+"""The verdict: one sentence for each kind of artifact, all of one form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from mne_otica.evaluation.measures import LEAST_REMOVED, OVER_CLEANED, KindResult
+
+PLURALS = {
+    "blink": "blinks",
+    "eye movement": "eye movements",
+    "heartbeat": "heartbeats",
+    "muscle": "muscle",
+    "electrode": "electrodes",
+}
+BY_HAND = "Components chosen by hand"
+NOTHING = "nothing removed: no component chosen by hand"
+LONGEST = 200  # characters of a sentence
+_COMPONENT = re.compile(r"ICA(\d+)")
+_NAMED = 4  # components named in a sentence
+
+
+def verdict_of(
+    results: Mapping[str, KindResult],
+    whole_by_hand: tuple[Sequence[int], float] | None,
+    chosen_by_hand: bool,
+    evoked_free: Mapping[str, Any] | None,
+    conditions: Sequence[str],
+    suspects: Mapping[str, str],
+) -> str:
+    """Return the sentences about a recording.
+
+    ``whole_by_hand`` are components that were removed entirely since a person chose them, and the
+    share of the signal in them; ``conditions`` are sentences about conditions that differ.
+    """
+    removed = {k: kind for kind, one in results.items() for k in one.components}
+    lines = [line for one in results.values() if (line := kind_line(one, removed))]
+    if whole_by_hand is not None:
+        lines.append(hand_line(*whole_by_hand))
+    elif chosen_by_hand:
+        lines = [*lines, BY_HAND] if removed else [NOTHING]
+    lines = lines or [none_line(results)]
+    if evoked_free:
+        lines += [evoked_line(evoked_free), *conditions]
+    if suspects:
+        lines.append(suspects_line(suspects))
+    return ". ".join(lines)
+
+
+def component_names(components: Sequence[int]) -> list[str]:
+    """Return MNE's names of components: ICA000, ICA001, ..."""
+    return [f"ICA{component:03d}" for component in components]
+
+
+def kind_line(result: KindResult, elsewhere: Mapping[int, str] | None = None) -> str:
+    """Return the sentence about one kind; empty if it was not found.
+
+    ``elsewhere`` are the kinds that were removed from components.
+    """
+    name = PLURALS[result.kind]
+    if result.components:
+        return f"{name}: {_removed(result)}"
+    if result.not_removed:
+        kept = _kept(result.not_removed, elsewhere or {})
+        return _short(f"{name}: found in {_names(result.not_removed)}, {kept}: {result.why}")
+    if result.answer != "unsure":
+        return ""
+    kept = _kept([int(k) for k in _COMPONENT.findall(result.reason)[:1]], elsewhere or {})
+    return _short(f"{name}: unsure, {kept}: {result.reason}", "; check it by eye")
+
+
+def _removed(result: KindResult) -> str:
+    """Return what was removed of a kind, what else, and what to try if that is poor."""
+    whole = "all of " if result.how == "component" else ""
+    told = [whole + _names(result.components)]
+    if result.l_freq is None:
+        of = f" of {len(result.events)}" if len(result.events) > result.n_removed else ""
+        n_events = len(result.events) if of else result.n_removed
+        told.insert(0, f"{result.n_removed}{of} event{'s' * (n_events != 1)}")
+    lost = 0 if result.harm is None else result.harm.rank_before - result.harm.rank_after
+    if lost > 0:
+        told.append(f"rank lower by {lost}")
+    source = f"({', '.join(told)})"
+    if result.gone is None:
+        return f"removed {source}; no whole event to measure it by"
+    above = "" if result.l_freq is None else f" above {result.l_freq:g} Hz"
+    line = f"{_percent(result.gone, 0)}{above} removed {source}"
+    cost = result.cost
+    if cost is not None and cost == cost:
+        line += f"; {_percent(cost, 1)} "
+        line += "of the whole signal" if result.harm.margin is None else "elsewhere"
+    if result.poor:
+        where = "elsewhere" if result.l_freq is None else "of the whole signal"
+        less = f"less than {100 * LEAST_REMOVED:.0f} % removed"
+        more = f"more than {100 * OVER_CLEANED:.0f} % {where}"
+        line += f"; poor: {less if result.little else more}, try {_remedy(result)}"
+    return line
+
+
+def _remedy(result: KindResult) -> str:
+    """Return what to try if little of an artifact was removed, or much else."""
+    if result.kind == "electrode":
+        return "marking the channel as bad"
+    leave = "" if result.kind == "blink" else "leaving it in"
+    if result.little:
+        remedy = "more channels" if result.how == "component" else 'removal="component"'
+        return remedy + f" or {leave}" * bool(leave)
+    return 'removal="events"' if result.how == "component" else leave or "more channels"
+
+
+def _kept(components: Sequence[int], elsewhere: Mapping[int, str]) -> str:
+    """Return that a kind was not removed, but what was, so that sentences do not contradict."""
+    others = [elsewhere[k] for k in components if k in elsewhere]
+    return f"only its {PLURALS[others[0]]} removed" if others else "not removed"
+
+
+def _percent(share: float, digits: int) -> str:
+    """Return a share as text; more than all of a signal is no share of it."""
+    return "over 100 %" if share > 1 else f"{100 * max(share, 0.0):.{digits}f} %"
+
+
+def hand_line(components: Sequence[int], share: float) -> str:
+    """Return the sentence about whole components that a person chose."""
+    return f"chosen by hand: {_names(components)}; {_percent(share, 1)} of the whole signal removed"
+
+
+def evoked_line(facts: Mapping[str, Any]) -> str:
+    """Return the sentence about the responses that the ICA was fitted without."""
+    told = [
+        f"{name} ({clean} of {facts['trials'][name]} trials without blinks)"
+        for name, clean in facts["clean_trials"].items()
+        if name not in facts["left_out"]
+    ]
+    what = f"without the evoked responses of {' and '.join(told)}" if told else "as is"
+    line = f"fitted {what}"
+    if facts["left_out"]:
+        line += f"; too few trials without blinks: {', '.join(facts['left_out'])}"
+    return _short(line)
+
+
+def suspects_line(suspects: Mapping[str, str]) -> str:
+    """Return which channels look broken, and why."""
+    return f"suspect channels: {listed([f'{name} ({why})' for name, why in suspects.items()])}"
+
+
+def none_line(kinds: Iterable[str]) -> str:
+    """Return the sentence if nothing was found."""
+    *most, last = [PLURALS[kind] for kind in kinds]
+    return f"no {', '.join(most)}{' or ' if most else ''}{last} found, nothing removed"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first names, and the number of the others."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _names(components: Sequence[int]) -> str:
+    return listed(component_names(components))
+
+
+def _short(line: str, advice: str = "") -> str:
+    """Return a sentence with its advice, without the last clauses if it is too long."""
+    while len(line) + len(advice) > LONGEST and " and " in line:
+        line = line.rpartition(" and ")[0]
+    room = LONGEST - len(advice)
+    return (line if len(line) <= room else line[: room - 1].rsplit(" ", 1)[0] + "…") + advice
