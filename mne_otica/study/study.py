@@ -140,12 +140,12 @@ def clean_study(
     _check_option("on_error", on_error, ("continue", "abort"))
     for stage in stages:
         _check_option("stages", stage, STAGES)
-    flags = ("reject_by_annotation", "find_bad_channels", "stability")
+    flags = ("reject_by_annotation", "stability")
     for name in (*flags, "concatenate_runs", "overwrite", "dry_run"):
         _validate_flag(given[name], name)
     _validate_type(n_jobs, "int-like", "n_jobs")
     # Raise early for parameters with which every recording would fail.
-    kinds = check_options(artifacts, removal, max_components)
+    kinds = check_options(given)
     ICA(n_components)
     check_band(l_freq, h_freq)
     for name in _listed(events) or []:
