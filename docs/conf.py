@@ -42,7 +42,7 @@ exclude_patterns = ["_build", "auto_tutorials/sg_execution_times.rst", "sg_execu
 templates_path = ["_templates"]
 nitpicky = True
 # Properties in a list of attributes, which numpydoc links to entries that the template leaves out.
-nitpick_ignore = [("py:obj", name) for name in ("index", "n_returns", "read_study")]
+nitpick_ignore = [("py:obj", name) for name in ("index", "n_returns", "read_study", "removal")]
 toc_object_entries_show_parents = "hide"  # names of methods would be cut off in the menu
 default_role = "py:obj"
 bibtex_bibfiles = ["references.bib"]
