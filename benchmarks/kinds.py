@@ -16,7 +16,6 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -28,11 +27,12 @@ from numpy.typing import NDArray
 from benchmarks.results import show
 from benchmarks.truth import ABSENT, HELD, REAL, VISIBLE, Case, read_real, real, simulated
 from mne_otica import clean_raw, find_bads_artifacts
-from mne_otica.artifacts import ArtifactScores, search
 from mne_otica.artifacts import kinds as _kinds
 from mne_otica.artifacts import maps as _maps
+from mne_otica.artifacts import search
 from mne_otica.artifacts.kinds import ACCEPT, REMOVE, kinds
-from mne_otica.cleaning.decide import decide
+from mne_otica.cleaning.decide import find
+from mne_otica.cleaning.found import Decision
 from mne_otica.removal.remove import take_out
 from mne_otica.signals.low_rate import filtered
 from mne_otica.simulation import simulate_raw
@@ -74,19 +74,16 @@ def judged(case: Case) -> list[dict]:
 
 def removed(case: Case) -> list[dict]:
     """Return the errors of removal of each kind."""
-    _, scores = find_bads_artifacts(case.ica, case.raw)
-    return [one for kind in kinds() for one in removal_errors(case, scores, kind)]
+    decisions = find(case.raw, case.ica, list(kinds()), 2, True).decisions
+    return [one for kind in kinds() for one in removal_errors(case, decisions[kind], kind)]
 
 
-def removal_errors(case: Case, scores: ArtifactScores, kind: str) -> Iterator[dict]:
+def removal_errors(case: Case, decision: Decision, kind: str) -> Iterator[dict]:
     """Yield how far the recording is from the truth: as it is, and without the kind's components.
 
     Errors are RMS between 1 and 40 Hz over all channels, over that of the truth. The components
     are those that clean_raw would remove.
     """
-    decision = decide(scores, kind)
-    if kind == "blink":  # of which all components are judged together
-        decision = replace(decision, components=scores.found[kind])
     part = case.parts[kind]
     if not decision.components:
         return
@@ -320,18 +317,18 @@ def time_report() -> Iterator[str]:
     cleaned = clean_raw(sim.raw)
     yield "| search of 64 channels, 10 min at 250 Hz | processor seconds |"
     yield "|---|---|"
-    for label, find, artifacts in (
+    for label, finder, artifacts in (
         ("blinks alone", find_bads_artifacts, "blink"),
         ("all kinds", search, "all"),
     ):
         options = dict(artifacts=artifacts)
-        seconds = [_seconds(find, cleaned.ica, sim.raw, options) for _ in range(3)]
+        seconds = [_seconds(finder, cleaned.ica, sim.raw, options) for _ in range(3)]
         yield f"| {label} | {min(seconds):.2f} |"
 
 
-def _seconds(find: object, ica: ICA, raw: mne.io.BaseRaw, options: dict) -> float:
+def _seconds(finder: object, ica: ICA, raw: mne.io.BaseRaw, options: dict) -> float:
     started = time.process_time()
-    find(ica, raw, **options)
+    finder(ica, raw, **options)
     return time.process_time() - started
 
 
