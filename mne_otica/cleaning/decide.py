@@ -1,13 +1,9 @@
 """The artifacts found in a recording, and the components to remove."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
-import numpy as np
 from mne.io import BaseRaw
 from mne.utils import logger
-from numpy.typing import NDArray
 
 from mne_otica.artifacts import ArtifactScores, check_kinds, kinds, search
 from mne_otica.cleaning.cross_check import cross_checked
@@ -30,10 +26,8 @@ def check_artifacts(artifacts: str | Sequence[str]) -> tuple[str, ...]:
     """Return the kinds to remove, in their usual order; raise for unknown ones."""
     _validate_type(artifacts, (str, list, tuple), "artifacts", 'a kind, a list of kinds, or "all"')
     if not artifacts:
-        raise ValueError(
-            f"artifacts is {artifacts!r}, so there would be nothing to remove; name some of "
-            f'{list(kinds())}, or pass "all".'
-        )
+        told = f"artifacts is {artifacts!r}, so there would be nothing to remove; name some of"
+        raise ValueError(f'{told} {list(kinds())}, or pass "all".')
     every = artifacts == "all" or "all" in artifacts and not isinstance(artifacts, str)
     names = check_kinds(None if every else artifacts, "artifacts")
     return tuple(kind for kind in kinds() if kind in names)
@@ -51,11 +45,7 @@ def find(
     filtered: LowRateRaw | None = None,
     channels: Signals | None = None,
 ) -> Found:
-    """Find the artifacts, and set ``ica.exclude`` to the components whose removal does good.
-
-    ``filtered`` is the copy in this ``band`` that the ICA was fitted on; None makes one.
-    ``channels`` are the signals of the recording, if it was read already.
-    """
+    """Find the artifacts, and set ``ica.exclude`` to the components whose removal does good."""
     options = dict(max_components=max_components, reject_by_annotation=reject, channels=channels)
     with quiet():
         scores = search(ica, raw, artifacts=artifacts, **options)
@@ -73,12 +63,11 @@ def judged(
     """Decide which components to remove, set ``ica.exclude`` to them, and log it."""
     found = Found(scores, {kind: decide(raw, scores, kind, reject) for kind in artifacts})
     ica.exclude = found.components
-    times = "; ".join(
-        f"{len(decision.events)} {PLURALS[kind]} from {scores.sources[kind]}"
-        for kind, decision in found.decisions.items()
-        if len(decision.events)
-    )
-    logger.info(f"Find: {found.verdict}{'; ' if times else ''}{times}.")
+    told = [found.verdict]
+    for kind, decision in found.decisions.items():
+        if n_events := len(decision.events):
+            told.append(f"{n_events} {PLURALS[kind]} from {scores.sources[kind]}")
+    logger.info(f"Find: {'; '.join(told)}.")
     return found
 
 
@@ -88,15 +77,11 @@ def decide(raw: BaseRaw, scores: ArtifactScores, kind: str, reject: bool) -> Dec
     components, events = [row.component for row in rows if row.remove], scores.events(kind)
     answer = "yes" if components else "unsure" if rows else "no"
     reason = f"{component_names([rows[0].component])[0]}, {rows[0].reason}" if rows else ""
-    if kind == "blink" and components and not _checkable(raw, events, reject):
-        # Without times of blinks the result cannot be checked, so nothing is removed.
-        answer, components = "unsure", []
-        reason = "no whole blink was found to check the result by"
+    if kind == "blink" and components:
+        bounds = window_bounds(-HALF_WINDOW, HALF_WINDOW, raw.info["sfreq"])
+        samples, bad = events[:, 0] - raw.first_samp, annotated_bad(raw, reject)
+        if not len(whole_windows(samples, bad, bounds).used):
+            # Without times of blinks the result cannot be checked, so nothing is removed.
+            reason = "no whole blink was found to check the result by"
+            return Decision("unsure", [], events, reason)
     return Decision(answer, components, events, reason)
-
-
-def _checkable(raw: BaseRaw, events: NDArray[np.int64], reject: bool) -> bool:
-    """Return whether the benefit can be measured at any of the events."""
-    bad = annotated_bad(raw) if reject else np.zeros(raw.n_times, bool)
-    bounds = window_bounds(-HALF_WINDOW, HALF_WINDOW, raw.info["sfreq"])
-    return len(whole_windows(events[:, 0] - raw.first_samp, bad, bounds).used) > 0

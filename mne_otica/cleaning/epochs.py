@@ -1,7 +1,5 @@
 """Remove artifacts from epochs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -116,8 +114,10 @@ def clean_epochs(
         epochs = epochs.copy().load_data()  # drops bad epochs
     if not len(epochs):
         raise ValueError("There are no epochs left to clean: all were dropped.")
-    clean = _alone if raw is None else partial(_in_recording, raw=raw)
-    return clean(epochs, event_id=epochs.event_id if evoked_free else {}, **options)
+    event_id = epochs.event_id if evoked_free else {}
+    if raw is None:
+        return _alone(epochs, event_id, **options)
+    return _in_recording(epochs, event_id, raw, **options)
 
 
 def _in_recording(
@@ -163,16 +163,16 @@ def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> 
     conditions = {name: starts[codes == code] for name, code in event_id.items()}
     window = (0.0, length / ready.info["sfreq"])
     ica, options["evoked_free"] = fit_evoked_free(fit, joined, epochs, conditions, window=window)
-    chosen = {name: options[name] for name in ("artifacts", "max_components")}
+    artifacts, layout = options["artifacts"], Layout.of(epochs)
     with quiet():
-        scores = search(ica, epochs, **chosen)
-    found = judged(joined, ica, scores, options["artifacts"], True)
-    layout, in_band = Layout.of(epochs), partial(_detrended, n_epochs=len(epochs))
+        scores = search(ica, epochs, artifacts=artifacts, max_components=options["max_components"])
+    found = judged(joined, ica, scores, artifacts, True)
     wanted = {kind: (one.components, None) for kind, one in found.decisions.items()}
     every = parts_of(epochs, ica, wanted, removal=options["removal"], reject=True)
     parts = [_side_by_side(part, layout) for part in every.parts]
     taken = Taken.of_parts(parts, ica.exclude, joined.n_times)
     if parts:
+        in_band = partial(_detrended, n_epochs=len(epochs))
         found = cross_checked(found, taken, ica, joined, True, in_band)
     settings = settings_of(ica, joined, joined.info["sfreq"], **options)
     result, taken = conclude_useful(joined, joined, ica, found, settings, suspects)
@@ -189,10 +189,8 @@ def _finite(epochs: BaseEpochs) -> NDArray[np.bool_]:
     broken = ~np.isfinite(epochs._data[:, picks]).all(axis=2)
     if broken.any(axis=1).all():
         worst = epochs.ch_names[picks[broken.sum(axis=0).argmax()]]
-        raise ValueError(
-            f"All epochs have NaN or infinite values, most in {worst}: mark it as bad, or leave "
-            "these spans out."
-        )
+        told = f"All epochs have NaN or infinite values, most in {worst}"
+        raise ValueError(f"{told}: mark it as bad, or leave these spans out.")
     if broken.any():
         logger.info(f"Epochs: {broken.any(axis=1).sum()} with NaN or infinite values left as is.")
     return ~broken.any(axis=1)
@@ -200,11 +198,10 @@ def _finite(epochs: BaseEpochs) -> NDArray[np.bool_]:
 
 def _side_by_side(part: Part, layout: Layout) -> Part:
     """Return a part without the gaps between epochs; there are no sham events for epochs."""
-    courses = layout.cut(part.courses)
-    if part.estimate is None:
-        return replace(part, courses=courses)
-    events = layout.without_gaps(part.estimate.events)
-    estimate = replace(part.estimate, part=courses, events=events, model=None)
+    courses, estimate = layout.cut(part.courses), part.estimate
+    if estimate is not None:
+        events = layout.without_gaps(estimate.events)
+        estimate = replace(estimate, part=courses, events=events, model=None)
     return replace(part, courses=courses, estimate=estimate)
 
 
@@ -219,7 +216,6 @@ def _joined(epochs: BaseEpochs) -> LowRateRaw:
     joined = LowRateRaw(data, epochs.info, verbose="error")
     sfreq = epochs.info["sfreq"]
     joints = np.arange(len(epochs) + 1) * length / sfreq
-    onsets = np.maximum(joints - EPOCH_EDGE, 0)
-    ends = np.minimum(joints + EPOCH_EDGE, data.shape[1] / sfreq)
+    onsets, ends = np.clip([joints - EPOCH_EDGE, joints + EPOCH_EDGE], 0, joints[-1])
     spans = mne.Annotations(onsets, ends - onsets, "BAD_joint", orig_time=joined.info["meas_date"])
     return joined.set_annotations(spans, verbose="error")

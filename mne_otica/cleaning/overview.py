@@ -1,7 +1,5 @@
 """Each component of a result with its most probable artifact, for tables and figures."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

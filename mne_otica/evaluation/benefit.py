@@ -1,7 +1,5 @@
 """Benefit: how much of the artifact was removed at its events."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -68,10 +66,7 @@ def benefit_of(
     limits: tuple[float, float] = (-HALF_WINDOW, HALF_WINDOW),
     signs: Array | None = None,
 ) -> RMSReduction:
-    """Measure the benefit on arrays; see `rms_reduction`.
-
-    ``signs`` are 1 or -1 for each event, so that steps of opposite sign do not cancel.
-    """
+    """Measure the benefit on arrays, with signs so that opposite steps do not cancel."""
     bounds = window_bounds(*limits, pair.sfreq)
     samples = pair.samples(events)
     if not len(samples):
@@ -136,11 +131,9 @@ def _average_reduction(
 
 
 def _jackknife(value: float, without: Array) -> tuple[float, float]:
-    """Return the 95 percent jackknife interval of a reduction, from those without each event.
-
-    A bootstrap would be biased: a draw has fewer distinct events, so brain activity cancels less
-    in its average, and the reduction would be smaller in every draw.
-    """
+    """Return the 95 percent jackknife interval of a reduction, from those without each event."""
+    # A bootstrap would be biased: brain activity cancels less in the average of a draw, as it has
+    # fewer distinct events.
     n_events = len(without)
     if n_events < 2:
         return float("nan"), float("nan")

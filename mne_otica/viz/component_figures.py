@@ -1,7 +1,5 @@
 """Figures of components: all of them at a glance, or one with its time course."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
@@ -83,8 +81,7 @@ def _label(ax: Axes, glance: Glance) -> None:
     title = f"{glance.name}\n{glance.text}{trust}"
     ax.set_title(title, fontsize="x-small", color=REMOVED if glance.removed else "k")
     ax.set_xlabel("removed" if glance.removed else "", fontsize="x-small", color=REMOVED)
-    for spine in ax.spines.values():
-        spine.set(visible=glance.removed, color=REMOVED, linewidth=1.5)
+    ax.spines[:].set(visible=glance.removed, color=REMOVED, linewidth=1.5)
 
 
 @fill_doc
@@ -135,9 +132,9 @@ def plot_component(
 
 def _checked_component(result: Cleaned, component: int | None) -> int:
     """Return the component to draw: the first that was removed, or the most probable one."""
+    if component is None and result.ica.exclude:
+        return int(result.ica.exclude[0])
     if component is None:
-        if result.ica.exclude:
-            return int(result.ica.exclude[0])
         return int(np.argmax([glance.row.probability for glance in glances(result)]))
     _validate_type(component, "int-like", "component", "int or None")
     n = result.ica.n_components_

@@ -1,7 +1,5 @@
 """Figures of artifacts over time: before and after, removed and kept."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
@@ -25,8 +23,6 @@ from mne_otica.viz.drawing import (
     event_times,
     finish,
 )
-
-_MOST_LINES = 30  # events drawn individually; more only hide each other
 
 
 @fill_doc
@@ -66,7 +62,8 @@ def plot_events(
     for name, ax in zip(names, axes, strict=True):
         for data, style, label in before_and_after(result, name):
             times, windows = cut(result, data, part)
-            lines = [np.c_[times, window] for window in windows[:_MOST_LINES]]
+            # More lines would only hide each other.
+            lines = [np.c_[times, window] for window in windows[:30]]
             ax.add_collection(LineCollection(lines, **(style | dict(linewidth=0.5, alpha=0.4))))
             ax.plot(times, windows.mean(axis=0), label=label, **(style | dict(linewidth=2.5)))
         ax.axvspan(-0.25, 0.25, **WINDOW)

@@ -1,9 +1,4 @@
-"""A result as HTML for notebooks and reports, readable on a phone and in dark mode.
-
-All styles are limited to the class ``otica``, so that the rest of the page is not affected.
-"""
-
-from __future__ import annotations
+"""A result as HTML for notebooks and reports, readable on a phone and in dark mode."""
 
 import base64
 import io
@@ -21,7 +16,6 @@ from mne_otica.viz.colours import REMOVED, SIGNED, signed
 from mne_otica.viz.drawing import info_of, sentences
 from mne_otica.viz.topomap import STANDARD, SmallMaps, small_maps
 
-_N_CANDIDATES = 10  # rows, if fewer components may hold an artifact: they fit on a screen
 _WORDS = {"none": "nothing to remove", "poor": "cleaned poorly"}
 _STYLE = """<style>
 .otica { font: 14px/1.45 system-ui, sans-serif; max-width: 62rem; }
@@ -76,7 +70,7 @@ def candidates(result: Cleaned) -> str:
 def components(result: Cleaned) -> str:
     """Return small topographies of all components with the artifact each one holds."""
     maps = small_maps(result.ica.get_components(), info_of(result, result.ica.ch_names))
-    cards = "".join(_card(glance, _map(maps, glance)) for glance in glances(result))
+    cards = "".join(_card(glance, maps) for glance in glances(result))
     text = "The most probable artifact of each component, and its probability."
     if result.stability is not None:
         text += " Stability is from 0 to 1; stable does not mean brain."
@@ -104,8 +98,9 @@ def _verdict(result: Cleaned) -> str:
 
 def _kinds(result: Cleaned) -> str:
     """Return a row for each kind that was removed."""
-    rows = [
-        {
+    rows = []
+    for part in parts(result):
+        row = {
             "Kind": part.kind,
             "Components": ", ".join(component_names(part.components)) or "by hand",
             "Events": str(part.n_removed) if part.benefit is not None else "–",
@@ -113,16 +108,13 @@ def _kinds(result: Cleaned) -> str:
             "Removed elsewhere": f"{part.cost:.1%}" + " in total" * (part.harm.margin is None),
             "By sham events": "–" if part.harm.sham is None else f"{part.harm.sham:.1%}",
         }
-        for part in parts(result)
-    ]
+        rows.append(row)
     return _table(rows)
 
 
 def _figures(result: Cleaned) -> str:
-    rows = "".join(
-        f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>"
-        for name, value in result.summary()
-    )
+    cells = [(escape(name), escape(value)) for name, value in result.summary()]
+    rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in cells)
     return f"<table>{rows}</table>"
 
 
@@ -130,9 +122,8 @@ def _candidates(result: Cleaned) -> str:
     """Return the candidate components, most probable first, with the reasons folded."""
     likely = sorted(glances(result), key=lambda one: (not one.removed, -one.row.probability))
     n_named = sum(glance.removed or glance.row.answer != "no" for glance in likely)
-    rows = []
-    shown = [glance for glance in likely if glance.row.reason]
-    for glance in shown[: max(n_named, _N_CANDIDATES)]:
+    rows, shown = [], [glance for glance in likely if glance.row.reason]
+    for glance in shown[: max(n_named, 10)]:  # as many fit on a screen
         row = {
             "Component": glance.name,
             "Kind": glance.row.kind,
@@ -163,7 +154,12 @@ def _cell(name: str, value: str) -> str:
     return f"<td data-label='{escape(name)}'>{text}</td>"
 
 
-def _card(glance: Glance, picture: str) -> str:
+def _card(glance: Glance, maps: SmallMaps) -> str:
+    k = glance.row.component
+    if maps.images is None:
+        picture = _bars(maps.weights[:, k], glance.name)
+    else:
+        picture = topography(maps.images[k], glance.name)
     lines = [f"<b>{glance.name}</b>", escape(glance.text)]
     if glance.stability:
         lines.append(f"stability {glance.stability}")
@@ -171,13 +167,6 @@ def _card(glance: Glance, picture: str) -> str:
         lines.append("<i>removed</i>")
     name = " class='removed'" if glance.removed else ""
     return f"<div{name}>{picture}{'<br>'.join(lines)}</div>"
-
-
-def _map(maps: SmallMaps, glance: Glance) -> str:
-    """Return the topography of a component as an image clipped to the head."""
-    if maps.images is None:
-        return _bars(maps.weights[:, glance.row.component], glance.name)
-    return topography(maps.images[glance.row.component], glance.name)
 
 
 def topography(image: NDArray[np.float64], name: str) -> str:

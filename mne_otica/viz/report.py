@@ -107,7 +107,9 @@ def add_artifact_report(
     report.add_html(_html.summary(result), "Summary", **options)
     report.add_html(_html.components(result), "All components", **options)
     for title, figure in _figures(result):
-        report.add_figure(figure, title, image_format=_format(report, figure), **options)
+        # WebP compresses topographies slowly.
+        png = report.image_format == "webp" and any(ax.images for ax in figure.axes)
+        report.add_figure(figure, title, image_format="png" if png else None, **options)
         plt.close(figure)
     report.add_html(_html.candidates(result), "Candidates", **options)
     return report
@@ -119,12 +121,6 @@ def new_report(result: Cleaned, title: str) -> mne.Report:
     report.add_custom_css(_NARROW)
     report.add_custom_js(_VIEWPORT)
     return add_artifact_report(report, result)
-
-
-def _format(report: mne.Report, figure: Figure) -> str | None:
-    """Return PNG for topographies, which WebP compresses slowly, else the report's format."""
-    has_map = any(ax.images for ax in figure.axes)
-    return "png" if has_map and report.image_format == "webp" else None
 
 
 def _figures(result: Cleaned) -> Iterator[tuple[str, Figure]]:

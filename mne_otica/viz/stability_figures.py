@@ -1,7 +1,5 @@
 """Figures of the stability of components."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
