@@ -40,8 +40,8 @@ def rechosen(result: Cleaned, components: Sequence[int], kind: str | None = None
     if kind is not None:
         kind = check_kinds(kind, "kind")[0]
         add_choice(decisions, kind, ica.exclude, raw, ica, reject)
-    found = Found(result.artifacts, decisions)
     taken = take_out(raw, ica, decisions, result.settings)
     mark_cleaned(raw.info, taken)
+    found = Found(result.artifacts, decisions)
     chosen = conclude(raw, result._filtered, ica, found, taken, result.settings, result.suspects)
     return replace(chosen, stability=result.stability)

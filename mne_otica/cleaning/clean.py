@@ -7,31 +7,24 @@ from typing import Any
 
 import mne
 import numpy as np
-from mne import BaseEpochs
 from mne.io import BaseRaw
 from mne.utils import logger, verbose
 from numpy.typing import NDArray
 
 from mne_otica.cleaning.conclude import conclude_useful
-from mne_otica.cleaning.decide import DEFAULT, check_artifacts, find
+from mne_otica.cleaning.decide import DEFAULT, check_options, find
 from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.cleaning.suspects import find_suspects
 from mne_otica.evaluation.methods_section import mark_cleaned
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
-from mne_otica.removal.remove import REMOVALS, without
+from mne_otica.removal.remove import without
 from mne_otica.signals.low_rate import Signals
 from mne_otica.signals.reading import HIGHEST, LowRate, check_band, names_to_read
 from mne_otica.signals.recording import mark_bad, quiet, with_bads
 from mne_otica.signals.windows import Events, conditions_of
 from mne_otica.trust.stability import stability as find_stability
-from mne_otica.utils.checks import (
-    RandomState,
-    _check_option,
-    _validate_flag,
-    _validate_number,
-    _validate_type,
-)
+from mne_otica.utils.checks import RandomState, _validate_flag, _validate_type
 
 
 @verbose
@@ -170,16 +163,6 @@ def clean_raw(
     return replace(result, stability=trusted)
 
 
-def check_options(options: dict[str, Any]) -> tuple[str, ...]:
-    """Return the kinds to remove; raise if any of the parameters is wrong."""
-    artifacts = check_artifacts(options["artifacts"])
-    _check_option("removal", options["removal"], REMOVALS)
-    _validate_flag(options["find_bad_channels"], "find_bad_channels")
-    _validate_type(options["max_components"], "int-like", "max_components")
-    _validate_number(options["max_components"], "max_components", at_least=1)
-    return artifacts
-
-
 def cleaned_raw(
     raw: BaseRaw,
     conditions: dict[str, NDArray[np.int64]],
@@ -230,7 +213,7 @@ def settings_of(ica: ICA, raw: BaseRaw, sfreq_fitted: float, **parameters: Any) 
 
 
 def fit_ica(
-    filtered: BaseRaw | BaseEpochs,
+    filtered: BaseRaw | mne.BaseEpochs,
     n_components: int | float | None,
     random_state: RandomState,
     reject: bool,

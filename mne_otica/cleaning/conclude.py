@@ -60,31 +60,32 @@ def conclude(
     if facts := settings.get("evoked_free"):
         found_at = {kind: one.events[:, 0] - raw.first_samp for kind, one in results.items()}
         lines = condition_lines(found_at, facts, raw.info["sfreq"])
-    by_hand = taken.of(None)
-    chosen = None if by_hand is None else (by_hand.components, sides.share(by_hand))
+    chosen = None
+    if by_hand := taken.of(None):  # whole components
+        power = power_of(sides.maps[:, by_hand.components], in_band[None])
+        chosen = by_hand.components, rms_ratio(power, np.sum(filtered._data**2))
     other = sorted(ica.exclude) != sorted(found.components)
     verdict = verdict_of(results, chosen, other, facts, lines, suspects)
     logger.info(f"Clean: {verdict}.")
     if not brief:
         settings = settings | recording_facts(raw, filtered, settings["l_freq"], settings["h_freq"])
-    told = dict(verdict=verdict, status=_status(results, taken), suspects=suspects)
+    if taken.courses.any():
+        poor = any(one.poor for one in results.values() if one.components)
+        status = "poor" if poor else "cleaned"
+    else:
+        status = "unsure" if any(one.answer == "unsure" for one in results.values()) else "none"
+    told = dict(verdict=verdict, status=status, suspects=suspects)
     told |= dict(settings=plain(settings), versions=versions())
     data = dict(removed=taken.courses, _filtered=filtered, _taken=total)
     # Of the kinds that were removed by events, and blinks in any case
-    shown = [
-        one for one in results.values() if one.kind == "blink" or one.how in ("events", "component")
-    ]
+    with_events = "events", "component"
+    shown = [one for one in results.values() if one.kind == "blink" or one.how in with_events]
     events = _merged(np.zeros((0, 3), np.int64), *(one.events for one in shown))
     return Cleaned(raw, ica, events, found.artifacts, results, **data, **told)
 
 
 def conclude_useful(
-    raw: BaseRaw,
-    filtered: LowRateRaw,
-    ica: ICA,
-    found: Found,
-    settings: dict[str, Any],
-    suspects: dict[str, str],
+    raw: BaseRaw, filtered: LowRateRaw, ica: ICA, found: Found, settings: dict, suspects: dict
 ) -> tuple[Cleaned, Taken]:
     """Measure, leave out the kinds that are not reduced, and return what is removed, too."""
     while True:
@@ -94,13 +95,6 @@ def conclude_useful(
         if useful is found:
             return result, taken
         found = useful
-
-
-def _status(results: dict[str, KindResult], taken: Taken) -> str:
-    """Return the status: what was removed, or why nothing was."""
-    if taken.courses.any():
-        return "poor" if any(one.poor for one in results.values() if one.components) else "cleaned"
-    return "unsure" if any(one.answer == "unsure" for one in results.values()) else "none"
 
 
 @dataclass(frozen=True)
@@ -121,11 +115,6 @@ class _Sides:
         for part in parts:
             after -= self.maps[:, part.components] @ self.in_band[part.kind]
         return Pair.of_arrays(self.filtered, before, after, range(len(before)), self.reject)
-
-    def share(self, part: Part) -> float:
-        """Return the RMS of what a part removes, relative to that of the recording."""
-        power = power_of(self.maps[:, part.components], self.in_band[part.kind])
-        return rms_ratio(power, np.sum(self.filtered._data**2))
 
 
 def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:

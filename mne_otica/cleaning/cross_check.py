@@ -24,6 +24,7 @@ from mne_otica.signals.windows import HALF_WINDOW, whole_windows, window_bounds
 
 Array = NDArray[np.float64]
 Samples = NDArray[np.int64]
+Filter = Callable[[Array], Array]
 # Share of the power by which a component has to reduce the average in the other half: 0.1 is 5 % of
 # its RMS. Set by hand, so that removals of 0 or 1 % do not count; no benchmark chose it.
 LEAST_GAIN = 0.1
@@ -31,12 +32,7 @@ SAME = 0.1  # s; events that are closer are one
 
 
 def cross_checked(
-    found: Found,
-    taken: Taken,
-    ica: ICA,
-    filtered: LowRateRaw,
-    reject: bool,
-    in_band: Callable[[Array], Array],
+    found: Found, taken: Taken, ica: ICA, filtered: LowRateRaw, reject: bool, in_band: Filter
 ) -> Found:
     """Keep the components whose removal does good in the band of the fit, in ``ica``, too."""
     check = _Check(filtered, maps_in_volts(ica), annotated_bad(filtered, reject))
@@ -90,7 +86,7 @@ class _Check:
     bad: NDArray[np.bool_]
 
     def beyond_sham(
-        self, part: Part, courses: Array, events: Samples, in_band: Callable[[Array], Array]
+        self, part: Part, courses: Array, events: Samples, in_band: Filter
     ) -> tuple[dict[int, float], Array | None]:
         """Return what each component gains beyond sham events, and the part for those, in band."""
         gains = self.at_events(part, courses, events[:, 0] - self.filtered.origin)
@@ -105,7 +101,8 @@ class _Check:
     def at_events(self, part: Part, courses: Array, samples: Samples) -> dict[int, float]:
         """Return the share of the average's power that each component removes in the other half."""
         rows = [slice(None)]
-        if is_step(part.kind):  # eyes that turn up do not turn to the right as well
+        # Eyes that turn up do not turn to the right as well.
+        if kinds()[part.kind].removal.shape == "step":
             rows = [slice(k, k + 1) for k in range(len(part.components))]
         gains = {}
         for row in rows:
@@ -172,14 +169,9 @@ def _average(data: Array, samples: Samples, signs: Array, bounds: tuple[int, int
     return (total - total[:, :n_baseline].mean(axis=1, keepdims=True))[:, n_baseline:]
 
 
-def is_step(kind: str | None) -> bool:
-    """Return whether the events of a kind go in two directions."""
-    return kind is not None and kinds()[kind].removal.shape == "step"
-
-
-def signs_of(kind: str | None, courses: Array, samples: Samples, sfreq: float) -> Array:
+def signs_of(kind: str, courses: Array, samples: Samples, sfreq: float) -> Array:
     """Return 1 or -1 for each event: steps have the direction of the first course."""
-    if not is_step(kind):
+    if kinds()[kind].removal.shape != "step":
         return np.ones(len(samples))
     away, course = max(1, round(SAME * sfreq)), courses[0]
     after, before = ((samples + k).clip(0, len(course) - 1) for k in (away, -away))

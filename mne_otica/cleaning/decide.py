@@ -1,6 +1,7 @@
 """The artifacts found in a recording, and the components to remove."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from mne.io import BaseRaw
 from mne.utils import logger
@@ -10,26 +11,31 @@ from mne_otica.cleaning.cross_check import cross_checked
 from mne_otica.cleaning.found import Decision, Found
 from mne_otica.evaluation.sentences import PLURALS, component_names
 from mne_otica.ica import ICA
-from mne_otica.removal.remove import to_take
+from mne_otica.removal.remove import REMOVALS, to_take
 from mne_otica.signals.low_rate import Signals
 from mne_otica.signals.reading import LowRateRaw, filtered_copy
 from mne_otica.signals.recording import annotated_bad, quiet
 from mne_otica.signals.windows import HALF_WINDOW, whole_windows, window_bounds
-from mne_otica.utils.checks import _validate_type
+from mne_otica.utils.checks import _check_option, _validate_flag, _validate_number, _validate_type
 
 # The kind with the best evidence; docs/artifacts.md has the numbers for the others and their
 # shortcomings. Electrodes should never be added: it is better to mark the channel as bad.
 DEFAULT = ("blink",)
 
 
-def check_artifacts(artifacts: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the kinds to remove, in their usual order; raise for unknown ones."""
+def check_options(options: dict[str, Any]) -> tuple[str, ...]:
+    """Return the kinds to remove, in their usual order; raise if any parameter is wrong."""
+    artifacts = options["artifacts"]
     _validate_type(artifacts, (str, list, tuple), "artifacts", 'a kind, a list of kinds, or "all"')
     if not artifacts:
         told = f"artifacts is {artifacts!r}, so there would be nothing to remove; name some of"
         raise ValueError(f'{told} {list(kinds())}, or pass "all".')
     every = artifacts == "all" or "all" in artifacts and not isinstance(artifacts, str)
     names = check_kinds(None if every else artifacts, "artifacts")
+    _check_option("removal", options["removal"], REMOVALS)
+    _validate_flag(options["find_bad_channels"], "find_bad_channels")
+    _validate_type(options["max_components"], "int-like", "max_components")
+    _validate_number(options["max_components"], "max_components", at_least=1)
     return tuple(kind for kind in kinds() if kind in names)
 
 

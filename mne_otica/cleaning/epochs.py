@@ -2,22 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import mne
 import numpy as np
-from mne import BaseEpochs
 from mne.io import BaseRaw
 from mne.utils import logger, verbose
 from numpy.typing import NDArray
 from scipy.signal import detrend
 
 from mne_otica.artifacts import search
-from mne_otica.cleaning.clean import check_options, cleaned_raw, fit_ica, settings_of
+from mne_otica.cleaning.clean import cleaned_raw, fit_ica, settings_of
 from mne_otica.cleaning.conclude import conclude_useful
 from mne_otica.cleaning.cross_check import cross_checked
-from mne_otica.cleaning.decide import DEFAULT, judged
+from mne_otica.cleaning.decide import DEFAULT, check_options, judged
 from mne_otica.cleaning.epochs_in_raw import EpochsInRaw
 from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
@@ -34,7 +32,7 @@ from mne_otica.utils.checks import RandomState, _validate_flag, _validate_type
 
 @verbose
 def clean_epochs(
-    epochs: BaseEpochs,
+    epochs: mne.BaseEpochs,
     raw: BaseRaw | None = None,
     *,
     artifacts: str | Sequence[str] = DEFAULT,
@@ -121,7 +119,7 @@ def clean_epochs(
 
 
 def _in_recording(
-    epochs: BaseEpochs, event_id: Mapping[str, int], raw: BaseRaw, **options: Any
+    epochs: mne.BaseEpochs, event_id: Mapping[str, int], raw: BaseRaw, **options: Any
 ) -> Cleaned:
     """Remove from loaded epochs, in place, what is estimated in their recording."""
     cut = EpochsInRaw.of(epochs, raw)
@@ -136,7 +134,7 @@ def _in_recording(
     return replace(result, epochs=epochs)
 
 
-def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> Cleaned:
+def _alone(cleaned: mne.BaseEpochs, event_id: Mapping[str, int], **options: Any) -> Cleaned:
     """Fit, find and measure on loaded epochs without their recording, and clean them in place."""
     options |= {"l_freq": None, "h_freq": None}
     epochs = cleaned[_finite(cleaned)]
@@ -171,8 +169,11 @@ def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> 
     every = parts_of(epochs, ica, wanted, removal=options["removal"], reject=True)
     parts = [_side_by_side(part, layout) for part in every.parts]
     taken = Taken.of_parts(parts, ica.exclude, joined.n_times)
+
+    def in_band(courses: NDArray[np.float64]) -> NDArray[np.float64]:
+        return detrend(courses.reshape(len(courses), len(epochs), -1)).reshape(courses.shape)
+
     if parts:
-        in_band = partial(_detrended, n_epochs=len(epochs))
         found = cross_checked(found, taken, ica, joined, True, in_band)
     settings = settings_of(ica, joined, joined.info["sfreq"], **options)
     result, taken = conclude_useful(joined, joined, ica, found, settings, suspects)
@@ -181,7 +182,7 @@ def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> 
     return replace(result, raw=None, epochs=cleaned)
 
 
-def _finite(epochs: BaseEpochs) -> NDArray[np.bool_]:
+def _finite(epochs: mne.BaseEpochs) -> NDArray[np.bool_]:
     """Return which epochs have finite values only; raise if there is none."""
     picks = mne.pick_types(epochs.info, eeg=True, exclude="bads")
     if len(picks) < 2:
@@ -205,12 +206,7 @@ def _side_by_side(part: Part, layout: Layout) -> Part:
     return replace(part, courses=courses, estimate=estimate)
 
 
-def _detrended(courses: NDArray[np.float64], n_epochs: int) -> NDArray[np.float64]:
-    """Return epochs side by side, each without its linear trend."""
-    return detrend(courses.reshape(len(courses), n_epochs, -1)).reshape(courses.shape)
-
-
-def _joined(epochs: BaseEpochs) -> LowRateRaw:
+def _joined(epochs: mne.BaseEpochs) -> LowRateRaw:
     """Return concatenated epochs as a recording in which the joints are marked as bad."""
     data, length = np.concatenate(list(epochs.get_data()), axis=1), len(epochs.times)
     joined = LowRateRaw(data, epochs.info, verbose="error")

@@ -5,7 +5,6 @@ from typing import Any
 
 import mne
 import numpy as np
-from mne import BaseEpochs
 from mne.io import BaseRaw
 from mne.utils import logger
 from numpy.typing import NDArray
@@ -28,7 +27,7 @@ _BLINK = (-0.4, 0.6)  # s around a blink, with the undershoot of a high-pass fil
 def fit_evoked_free(
     fit: Callable[[BaseRaw], ICA],
     filtered: BaseRaw,
-    inst: BaseRaw | BaseEpochs,
+    inst: BaseRaw | mne.BaseEpochs,
     conditions: dict[str, Samples],
     *,
     reject: bool = True,

@@ -1,6 +1,5 @@
 """What was found in a recording and what is to be removed; with a person's choice, and as JSON."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -93,18 +92,12 @@ def add_choice(
 def found_content(found: Found) -> dict[str, Any]:
     """Return what was found, without the events, which `found_again` needs."""
     told = {name: getattr(found, name) for name in ("status", "verdict", "components")}
-    kinds = {
-        kind: {name: getattr(one, name) for name in _SAVED} for kind, one in found.decisions.items()
-    }
+    kinds = {k: {name: getattr(one, name) for name in _SAVED} for k, one in found.decisions.items()}
     return told | {"kinds": kinds, "artifacts": stored(found.artifacts)}
 
 
 def found_again(
-    content: Mapping[str, Any],
-    samples: Mapping[str, list[int]],
-    raw: BaseRaw,
-    ica: ICA,
-    reject: bool,
+    content: dict[str, Any], samples: dict[str, list[int]], raw: BaseRaw, ica: ICA, reject: bool
 ) -> Found:
     """Return what was found, with the events of one recording by kind."""
     times = {

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import mne
 import numpy as np
-from mne import BaseEpochs
 from mne.io import BaseRaw
 from mne.utils import logger
 from numpy.typing import NDArray
@@ -91,7 +90,7 @@ class Cleaned:
     # The EEG before cleaning and the time courses removed, in the band of the fit, for figures
     _filtered: BaseRaw
     _taken: NDArray[np.float64]
-    epochs: BaseEpochs | None = None
+    epochs: mne.BaseEpochs | None = None
     suspects: dict[str, str] = field(default_factory=dict)
     stability: Stability | None = None
 
@@ -290,8 +289,7 @@ class Cleaned:
             ("Samples changed", self._changed()),
             ("Suspect channels", suspects_line(self.suspects).partition(": ")[2] or "none"),
         ]
-        if self.artifacts.sensors:
-            seen = [f"{name} {what}" for name, what in self.artifacts.sensors.items()]
+        if seen := [f"{name} {what}" for name, what in self.artifacts.sensors.items()]:
             rows.insert(1, ("Sensors", "; ".join(seen)))
         for kind, one in self.kinds.items():
             if line := kind_line(one):

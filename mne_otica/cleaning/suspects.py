@@ -19,9 +19,7 @@ CLIPPED = 0.01  # share of samples that stay at the largest or smallest value; g
 KEPT = "kept, as no other channel is frontal"
 
 
-def find_suspects(
-    raw: BaseRaw, filtered: BaseRaw, reject: bool
-) -> tuple[dict[str, str], list[str]]:
+def find_suspects(raw: BaseRaw, filtered: BaseRaw, reject: bool) -> tuple[dict[str, str], list]:
     """Return the suspects with the reason, and those to leave out: not the only frontal ones."""
     suspects, names = _suspects(raw, filtered, reject), filtered.ch_names
     frontal = list(np.array(names)[eye_map(filtered.info, names)[0] >= FRONTAL])

@@ -1,8 +1,6 @@
 """Artifacts and effects by condition, before and after cleaning."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
@@ -99,7 +97,7 @@ class Audit:
         ]
         return told or ["no artifacts and no effects to compare"]
 
-    def to_data_frame(self, table: str = "artifacts") -> pd.DataFrame:
+    def to_data_frame(self, table: str = "artifacts") -> "pd.DataFrame":
         """Return one of the tables.
 
         Parameters
@@ -117,7 +115,7 @@ class Audit:
         return pd.DataFrame(getattr(self, table))
 
     @fill_doc
-    def plot(self, *, show: bool = True) -> Figure:
+    def plot(self, *, show: bool = True) -> "Figure":
         """Plot artifacts by condition, what is left of them, and the effects.
 
         Parameters
@@ -216,66 +214,57 @@ def _kind_rows(
 ) -> Iterator[Row]:
     """Yield a row for each condition."""
     bounds = tuple(int(round(limit * one.after.info["sfreq"])) for limit in limits)
-    left = _Left.of(one, samples, conditions, bounds)
+    left = _left(one, samples, conditions, bounds)
     for condition, trials in conditions.items():
         row = share_row(one.name, kind, condition, trials_with(samples, trials, bounds))
         interval = (np.nan, np.nan, np.nan)
         # Eye movements in opposite directions would cancel in the average.
         if row["artifacts"] >= FEWEST and left is not None and kind != "eye movement":
-            interval = left.of_condition(samples, trials)
+            interval = left(trials)
         row |= dict(zip(("left", "left_low", "left_high"), map(float, interval), strict=True))
         answer = "gone" if row["left_low"] <= 0 <= row["left_high"] else "left"
         yield row | {"answer": "unsure" if np.isnan(row["left_low"]) else answer}
 
 
-@dataclass(frozen=True)
-class _Left:
-    """The average artifact at some channels, and the cleaned data there."""
+def _left(
+    one: Audited, samples: Samples, conditions: dict[str, Samples], bounds: Limits
+) -> Callable[[Samples], tuple[float, float, float]] | None:
+    """Return a function for the share left in trials, and its interval; None if nothing went."""
+    sfreq, after = one.after.info["sfreq"], one.after.get_data(one.ch_names)
+    at, _ = _within(samples, np.concatenate([np.zeros(0, int), *conditions.values()]), bounds)
+    gone = _windows(one.before.get_data(one.ch_names) - after, at, sfreq)
+    if not len(gone) or not gone.any():
+        return None
+    average = gone.mean(axis=0)
+    most = np.argsort(-np.sum(average**2, axis=1))[:MOST_AFFECTED]
+    # Scaled, so that its projection on itself is one
+    after, template = after[most], average[most] / np.sum(average[most] ** 2)
 
-    after: Array
-    template: Array  # scaled, so that its projection on itself is one
-    bounds: Limits
-    sfreq: float
+    def projected(at: Samples) -> Array:
+        return np.einsum("nct,ct->n", _windows(after, at, sfreq), template)
 
-    @classmethod
-    def of(
-        cls, one: Audited, samples: Samples, conditions: dict[str, Samples], bounds: Limits
-    ) -> _Left | None:
-        """Measure the average of what was removed; None if nothing was."""
-        sfreq = one.after.info["sfreq"]
-        trials = np.concatenate([np.zeros(0, int), *conditions.values()])
-        at = np.concatenate([samples[_inside(samples, trial, bounds)] for trial in trials] or [[]])
-        after = one.after.get_data(one.ch_names)
-        gone = _windows(one.before.get_data(one.ch_names) - after, at.astype(int), sfreq)
-        if not len(gone) or not gone.any():
-            return None
-        average = gone.mean(axis=0)
-        most = np.argsort(-np.sum(average**2, axis=1))[:MOST_AFFECTED]
-        template = average[most] / np.sum(average[most] ** 2)
-        return cls(after[most], template, bounds, sfreq)
-
-    def of_condition(self, samples: Samples, trials: Samples) -> tuple[float, float, float]:
-        """Return the share that is left in a condition, and its interval."""
-        reach = int(self.sfreq)  # other artifacts should not be in the windows, either
-        wide = self.bounds[0] - reach, self.bounds[1] + reach
+    def in_trials(trials: Samples) -> tuple[float, float, float]:
+        reach = int(sfreq)  # other artifacts should not be in the windows, either
+        wide = bounds[0] - reach, bounds[1] + reach
+        at, lags = _within(samples, trials, bounds)
+        own = projected(at)
         free = trials[trials_with(samples, trials, wide) == 0]
-        pairs = [(k, t) for t in trials for k in samples[_inside(samples, t, self.bounds)]]
-        at, lags = np.array([k for k, _ in pairs]), np.array([k - t for k, t in pairs])
-        own = self._projected(at)
-        other = [self._projected(trial + lags) for trial in free]
+        other = [projected(trial + lags) for trial in free]
         other = np.array([one.mean() for one in other if len(one)])
         if len(own) < FEWEST or len(other) < 2:
             return (np.nan,) * 3
-        test = stats.ttest_ind(own, other, equal_var=False)
-        projected = np.r_[own.mean() - other.mean(), test.confidence_interval(1 - LEVEL)]
-        return tuple(projected / (1 + projected))  # one was removed of the template
+        interval = stats.ttest_ind(own, other, equal_var=False).confidence_interval(1 - LEVEL)
+        shares = np.r_[own.mean() - other.mean(), interval]
+        return tuple(shares / (1 + shares))  # one was removed of the template
 
-    def _projected(self, at: Samples) -> Array:
-        return np.einsum("nct,ct->n", _windows(self.after, at, self.sfreq), self.template)
+    return in_trials
 
 
-def _inside(samples: Samples, trial: int, bounds: Limits) -> NDArray[np.bool_]:
-    return (samples >= trial + bounds[0]) & (samples < trial + bounds[1])
+def _within(samples: Samples, trials: Samples, bounds: Limits) -> tuple[Samples, Samples]:
+    """Return the artifacts in trials, one trial after the other, and their times in them."""
+    lags = samples - trials[:, np.newaxis]
+    rows, columns = np.nonzero((lags >= bounds[0]) & (lags < bounds[1]))
+    return samples[columns], lags[rows, columns]
 
 
 def _windows(data: Array, at: Samples, sfreq: float) -> Array:
@@ -288,9 +277,7 @@ def _windows(data: Array, at: Samples, sfreq: float) -> Array:
     return cut[..., 2 * half :] - cut[..., :half].mean(axis=2, keepdims=True)
 
 
-def _scores(
-    one: Audited, picks: str | Sequence[str], window: Limits, tmin: float, trials: Samples
-) -> Array:
+def _scores(one: Audited, picks: Any, window: Limits, tmin: float, trials: Samples) -> Array:
     """Return the amplitude of each trial in microvolts, before and after."""
     sfreq, found = one.after.info["sfreq"], []
     start, stop, base = (int(round(limit * sfreq)) for limit in (*window, tmin))

@@ -89,8 +89,7 @@ def harm_of(
     power = np.zeros((3, len(pair.before)))  # of before, after and their difference
     for start, stop in runs(free):
         one, other = pair.before[:, start:stop], pair.after[:, start:stop]
-        for k, x in enumerate((one, other, other - one)):
-            power[k] += np.einsum("ct,ct->c", x, x)
+        power += [np.einsum("ct,ct->c", x, x) for x in (one, other, other - one)]
     freqs, spectra = (np.zeros(0), np.zeros((3, 0))) if brief else free_spectra(pair, free)
     in_band = {
         name: spectra[:, (freqs >= low) & (freqs < high)].sum(axis=1)

@@ -280,8 +280,7 @@ class KindResult:
         names = "answer components n_removed how reason gone not_removed why poor cost".split()
         facts = {name: getattr(self, name) for name in names} | {"samples": self.events[:, 0]}
         for name in ("benefit", "harm"):
-            measured = getattr(self, name)
-            facts[name] = None if measured is None else measured.to_dict()
+            facts[name] = getattr(self, name) and getattr(self, name).to_dict()
         return plain(facts)
 
 

@@ -1,7 +1,5 @@
 """The paragraph for the methods section, with the figures of a study, and its references."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
@@ -41,7 +39,7 @@ def recording_facts(raw: BaseRaw, filtered: BaseRaw, *band: float | None) -> dic
     }
 
 
-def mark_cleaned(info: mne.Info, taken: Taken) -> None:
+def mark_cleaned(info: mne.Info, taken: "Taken") -> None:
     """State in the description of a cleaned recording what was removed from it."""
     if not taken.courses.any():
         return

@@ -1,6 +1,6 @@
 """How many trials of each condition have artifacts, and whether the conditions differ."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,17 +62,15 @@ def difference_line(row: Row, artifacts: Sequence[Row]) -> str:
     return f"{name}{PLURALS[row['kind']]} differ: in {told} (p = {row['p_value']:.2g})"
 
 
-def condition_lines(
-    artifacts: Mapping[str, Samples], facts: Mapping[str, Any], sfreq: float
-) -> list[str]:
+def condition_lines(found: dict[str, Samples], facts: dict[str, Any], sfreq: float) -> list[str]:
     """Return a sentence for each kind that differs between the conditions of a recording."""
     lines, bounds = [], tuple(round(limit * sfreq) for limit in facts["window"])
-    for kind, samples in artifacts.items():
+    for kind, samples in found.items():
         rows = []
         for name, seconds in facts["onsets"].items():
             trials = np.round(np.multiply(seconds, sfreq))
             rows.append(share_row("", kind, name, trials_with(samples, trials, bounds)))
-        row = difference("", kind, rows, len(artifacts))
+        row = difference("", kind, rows, len(found))
         lines += [difference_line(row, rows)] if row["differ"] else []
     return lines
 

@@ -23,16 +23,9 @@ Array = NDArray[np.float64]
 HALF = 2 * HALF_WINDOW  # seconds on either side of an event that are drawn
 
 
-def check_result(result: Cleaned) -> None:
-    """Raise unless this is a result of cleaning."""
-    _validate_type(result, Cleaned, "result", "Cleaned")
-
-
-def checked_part(
-    result: Cleaned, kind: str | None = None, *, by_events: bool = False
-) -> KindResult:
+def checked_part(result: Cleaned, kind: str | None = None, by_events: bool = False) -> KindResult:
     """Return the result for a kind that was removed, by default the first."""
-    check_result(result)
+    _validate_type(result, Cleaned, "result", "Cleaned")
     removed = {part.kind: part for part in (at_events if by_events else parts)(result)}
     if not removed:
         raise ValueError(

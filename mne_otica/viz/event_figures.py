@@ -153,7 +153,11 @@ def plot_traces(
     ch_name = worst.most_affected(1)[0] if ch_name is None else ch_name
     _check_option("ch_name", ch_name, tuple(raw.ch_names))
     _validate_number(duration, "duration", at_least=0.1)
-    start = _fullest(result, duration) if start is None else start
+    if start is None:
+        sfreq, samples = raw.info["sfreq"], [part.events for part in at_events(result)]
+        length = min(int(duration * sfreq), raw.n_times)
+        limits = length, raw.n_times, int(HALF * sfreq)
+        start = fullest_window(raw.samples(np.concatenate(samples)), *limits) / sfreq
     _validate_number(start, "start", at_least=0)
     (ax,) = axes_in_a_row(ax and [ax], 1, (10, 2.8))
     shown = (raw.times >= start) & (raw.times <= start + duration)
@@ -179,11 +183,3 @@ def _label_windows(ax: Axes, part: KindResult) -> None:
     ax.set_xlabel(f"Time from {part.event} (s)")
     ax.locator_params(axis="y", nbins=5)
     bare(ax)
-
-
-def _fullest(result: Cleaned, duration: float) -> float:
-    """Return the start of the window with the most events."""
-    raw, sfreq = result._filtered, result._filtered.info["sfreq"]
-    samples = raw.samples(np.concatenate([part.events for part in at_events(result)]))
-    length = min(int(duration * sfreq), raw.n_times)
-    return fullest_window(samples, length, raw.n_times, int(HALF * sfreq)) / sfreq

@@ -59,7 +59,12 @@ def head(result: Cleaned) -> str:
 
 def summary(result: Cleaned, more: str = "") -> str:
     """Return the verdict and the figures of each kind."""
-    return _box(_verdict(result), _kinds(result), _folded("All figures", _figures(result)), more)
+    status = escape(_WORDS.get(result.status, result.status))
+    text = "<br>".join(escape(text) for text in sentences(result))
+    verdict = f"<p class='verdict'><span class='status'>{status}</span>{text}</p>"
+    cells = [(escape(name), escape(value)) for name, value in result.summary()]
+    rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in cells)
+    return _box(verdict, _kinds(result), _folded("All figures", f"<table>{rows}</table>"), more)
 
 
 def candidates(result: Cleaned) -> str:
@@ -90,12 +95,6 @@ def _folded(title: str, content: str) -> str:
     return f"<details><summary>{title}</summary>{content}</details>" if content else ""
 
 
-def _verdict(result: Cleaned) -> str:
-    status = escape(_WORDS.get(result.status, result.status))
-    text = "<br>".join(escape(text) for text in sentences(result))
-    return f"<p class='verdict'><span class='status'>{status}</span>{text}</p>"
-
-
 def _kinds(result: Cleaned) -> str:
     """Return a row for each kind that was removed."""
     rows = []
@@ -110,12 +109,6 @@ def _kinds(result: Cleaned) -> str:
         }
         rows.append(row)
     return _table(rows)
-
-
-def _figures(result: Cleaned) -> str:
-    cells = [(escape(name), escape(value)) for name, value in result.summary()]
-    rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in cells)
-    return f"<table>{rows}</table>"
 
 
 def _candidates(result: Cleaned) -> str:
@@ -170,10 +163,13 @@ def _card(glance: Glance, maps: SmallMaps) -> str:
 
 
 def topography(image: NDArray[np.float64], name: str) -> str:
-    """Return a small topography on a head."""
+    """Return values from -1 to 1 on a head, in the colours of MNE's topographies."""
+    colours, file = matplotlib.colormaps[SIGNED]((image + 1) / 2, bytes=True), io.BytesIO()
+    Image.fromarray(colours[..., :3].copy()).save(file, format="png")
+    data = base64.b64encode(file.getvalue()).decode()
     return (
         f"<svg viewBox='-1.1 -1.2 2.2 2.3' role='img' aria-label='Topography of {name}'>"
-        f"<image href='{_png(image)}' x='-1' y='-1' width='2' height='2' "
+        f"<image href='data:image/png;base64,{data}' x='-1' y='-1' width='2' height='2' "
         "style='clip-path: circle(50%)'/>"
         "<path d='M-.12 -.993 L0 -1.13 L.12 -.993' fill='none' stroke='currentColor' "
         "stroke-width='.03'/><circle r='1' fill='none' stroke='currentColor' "
@@ -189,11 +185,3 @@ def _bars(weights: NDArray[np.float64], name: str) -> str:
         for k, (weight, colour) in enumerate(zip(weights, signed(weights), strict=True))
     )
     return f"<svg viewBox='-1 -1 2 2' role='img' aria-label='Weights of {name}'>{bars}</svg>"
-
-
-def _png(image: NDArray[np.float64]) -> str:
-    """Return values from -1 to 1 in the colours of MNE's topographies, as a data URL."""
-    colours = matplotlib.colormaps[SIGNED]((image + 1) / 2, bytes=True)
-    file = io.BytesIO()
-    Image.fromarray(colours[..., :3].copy()).save(file, format="png")
-    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
