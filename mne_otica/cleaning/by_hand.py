@@ -1,7 +1,5 @@
 """Cleaning with components that a person chose."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -20,13 +18,10 @@ def rechosen(result: Cleaned, components: Sequence[int], kind: str | None = None
     """Return what a result would be with other components; see `Cleaned.with_components`."""
     _validate_type(components, (list, tuple, range, np.ndarray), "components", "a list of int")
     _validate_type(kind, (str, None), "kind", "a kind or None")
-    n_components = result.ica.n_components_
-    wrong = [k for k in components if not 0 <= k < n_components]
-    if wrong:
-        raise ValueError(
-            f"components {wrong} do not exist; choose from the {n_components} fitted, 0 to "
-            f"{n_components - 1}."
-        )
+    n = result.ica.n_components_
+    if wrong := [k for k in components if not 0 <= k < n]:
+        told = f"components {wrong} do not exist; choose from the {n} fitted, 0 to {n - 1}."
+        raise ValueError(told)
     if result.epochs is not None:
         raise ValueError(
             "This result is of epochs, which are not cleaned again; set result.ica.exclude to the "
@@ -45,9 +40,8 @@ def rechosen(result: Cleaned, components: Sequence[int], kind: str | None = None
     if kind is not None:
         kind = check_kinds(kind, "kind")[0]
         add_choice(decisions, kind, ica.exclude, raw, ica, reject)
-    found = Found(result.artifacts, decisions)
     taken = take_out(raw, ica, decisions, result.settings)
     mark_cleaned(raw.info, taken)
-    options = dict(suspects=result.suspects)
-    chosen = conclude(raw, result._filtered, ica, found, taken, result.settings, **options)
+    found = Found(result.artifacts, decisions)
+    chosen = conclude(raw, result._filtered, ica, found, taken, result.settings, result.suspects)
     return replace(chosen, stability=result.stability)

@@ -1,7 +1,5 @@
 """Remove artifacts from a recording, and measure benefit and harm."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -9,31 +7,24 @@ from typing import Any
 
 import mne
 import numpy as np
-from mne import BaseEpochs
 from mne.io import BaseRaw
 from mne.utils import logger, verbose
 from numpy.typing import NDArray
 
 from mne_otica.cleaning.conclude import conclude_useful
-from mne_otica.cleaning.decide import DEFAULT, check_artifacts, find
+from mne_otica.cleaning.decide import DEFAULT, check_options, find
 from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.cleaning.suspects import find_suspects
 from mne_otica.evaluation.methods_section import mark_cleaned
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
-from mne_otica.removal.remove import REMOVALS, without
+from mne_otica.removal.remove import without
 from mne_otica.signals.low_rate import Signals
 from mne_otica.signals.reading import HIGHEST, LowRate, check_band, names_to_read
 from mne_otica.signals.recording import mark_bad, quiet, with_bads
 from mne_otica.signals.windows import Events, conditions_of
 from mne_otica.trust.stability import stability as find_stability
-from mne_otica.utils.checks import (
-    RandomState,
-    _check_option,
-    _validate_flag,
-    _validate_number,
-    _validate_type,
-)
+from mne_otica.utils.checks import RandomState, _validate_flag, _validate_type
 
 
 @verbose
@@ -172,27 +163,13 @@ def clean_raw(
     return replace(result, stability=trusted)
 
 
-def check_options(options: dict[str, Any]) -> tuple[str, ...]:
-    """Return the kinds to remove; raise if any of the parameters is wrong."""
-    artifacts = check_artifacts(options["artifacts"])
-    _check_option("removal", options["removal"], REMOVALS)
-    _validate_flag(options["find_bad_channels"], "find_bad_channels")
-    _validate_type(options["max_components"], "int-like", "max_components")
-    _validate_number(options["max_components"], "max_components", at_least=1)
-    return artifacts
-
-
 def cleaned_raw(
     raw: BaseRaw,
     conditions: dict[str, NDArray[np.int64]],
     inside: NDArray[np.bool_] | None = None,
     **options: Any,
 ) -> Cleaned:
-    """Fit, find, estimate, measure, and only then copy the recording and remove.
-
-    With the samples of the trials of some ``conditions``, fit without the responses to them.
-    Benefit and harm are measured in the samples ``inside``.
-    """
+    """Clean, measuring benefit and harm in the samples ``inside``; the recording is copied last."""
     artifacts = check_options(options)
     band, reject = (options["l_freq"], options["h_freq"]), options["reject_by_annotation"]
     check_band(*band)
@@ -210,9 +187,8 @@ def cleaned_raw(
     fixed = dict(random_state=options["random_state"], reject=reject, step=step)
     fit = partial(fit_ica, n_components=options["n_components"], **fixed)
     ica, free = fit_evoked_free(fit, filtered, raw, conditions, reject=reject)
-    chosen = artifacts, options["max_components"], reject
     how = dict(removal=options["removal"], filtered=filtered, channels=channels)
-    found = find(raw, ica, *chosen, **how)
+    found = find(raw, ica, artifacts, options["max_components"], reject, **how)
     options |= {"artifacts": list(artifacts), "evoked_free": free}
     settings = settings_of(ica, raw, filtered.info["sfreq"], **options)
     if inside is not None:
@@ -225,8 +201,9 @@ def cleaned_raw(
 
 def settings_of(ica: ICA, raw: BaseRaw, sfreq_fitted: float, **parameters: Any) -> dict[str, Any]:
     """Return the parameters of a call, with the values used for the automatic ones."""
+    seed = parameters["random_state"]
     return parameters | {
-        "random_state": _seed(parameters["random_state"]),
+        "random_state": seed if seed is None or np.isscalar(seed) else type(seed).__name__,
         "n_components_used": int(ica.n_components_),
         "rank": int(ica.rank_),
         "converged": ica.converged_,
@@ -236,7 +213,7 @@ def settings_of(ica: ICA, raw: BaseRaw, sfreq_fitted: float, **parameters: Any) 
 
 
 def fit_ica(
-    filtered: BaseRaw | BaseEpochs,
+    filtered: BaseRaw | mne.BaseEpochs,
     n_components: int | float | None,
     random_state: RandomState,
     reject: bool,
@@ -245,9 +222,8 @@ def fit_ica(
     """Fit on a filtered copy, of which each sample is one of ``step`` of the recording."""
     # Blinks are rare and large. The transport contrast weighs them by their amplitude, whereas the
     # score functions of the refinement mostly see the samples between them.
-    options = dict(random_state=random_state, fit_params=dict(refine="none"))
     with quiet():
-        ica = ICA(n_components=n_components, **options)
+        ica = ICA(n_components, random_state=random_state, fit_params=dict(refine="none"))
         if n_components is None:
             ica.n_components_for = partial(_affordable, step=step)
         ica.fit(filtered, reject_by_annotation=reject)
@@ -263,10 +239,3 @@ def _affordable(rank: int, n_samples: int, step: int) -> int:
     """Return the rank, or fewer components if the recording is too short for that many."""
     enough = int(np.sqrt(step * n_samples / SAMPLES_PER_SQUARED_COMPONENT))
     return min(rank, max(enough, 2))
-
-
-def _seed(random_state: RandomState) -> int | str | None:
-    """Return a seed, or the type of a random generator."""
-    if random_state is None or np.isscalar(random_state):
-        return random_state
-    return type(random_state).__name__

@@ -1,15 +1,12 @@
 """Measure what was removed from a recording, and put it into a result."""
 
-from __future__ import annotations
-
 import platform
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 import mne
 import numpy as np
+import scipy
 from mne.io import BaseRaw
 from mne.utils import logger
 from numpy.typing import NDArray
@@ -22,7 +19,7 @@ from mne_otica.cleaning.cross_check import SAME, removed_events, signs_of, witho
 from mne_otica.cleaning.found import Found
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.evaluation.benefit import benefit_of
-from mne_otica.evaluation.harm import MARGIN, harm_of
+from mne_otica.evaluation.harm import MARGIN, harm_of, power_of
 from mne_otica.evaluation.measures import MISSED, MOST_AFFECTED, KindResult, plain, rms_ratio
 from mne_otica.evaluation.methods_section import recording_facts
 from mne_otica.evaluation.sentences import verdict_of
@@ -36,10 +33,8 @@ from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import HALF_WINDOW, Pair
 
 Array = NDArray[np.float64]
+Samples = NDArray[np.int64]
 NO_GAIN = "no measurable reduction at the channels"
-# Correlation of topographies from which a deflection of the channels counts as a blink that was
-# missed, if it has at least half the median height: benchmarks.stated, `mmidb_S002R01`.
-_ALIKE = 0.8
 
 
 def conclude(
@@ -49,15 +44,10 @@ def conclude(
     found: Found,
     taken: Taken,
     settings: dict[str, Any],
-    *,
-    suspects: dict[str, str] | None = None,
+    suspects: dict[str, str],
     brief: bool = False,
 ) -> Cleaned:
-    """Measure benefit and harm of the removal, and return the result.
-
-    ``suspects`` are channels that look broken, with the reason. ``brief`` measures only what the
-    verdict needs, for interactive use.
-    """
+    """Measure benefit and harm; ``brief`` measures only what the verdict needs."""
     in_band, total = dict(found.in_band), np.zeros((len(taken.courses), filtered.n_times))
     for part in taken.parts:
         if part.kind not in in_band:
@@ -70,60 +60,46 @@ def conclude(
     if facts := settings.get("evoked_free"):
         found_at = {kind: one.events[:, 0] - raw.first_samp for kind, one in results.items()}
         lines = condition_lines(found_at, facts, raw.info["sfreq"])
-    by_hand = taken.of(None)
-    chosen = None if by_hand is None else (by_hand.components, sides.share(by_hand))
+    chosen = None
+    if by_hand := taken.of(None):  # whole components
+        power = power_of(sides.maps[:, by_hand.components], in_band[None])
+        chosen = by_hand.components, rms_ratio(power, np.sum(filtered._data**2))
     other = sorted(ica.exclude) != sorted(found.components)
-    verdict = verdict_of(results, chosen, other, facts, lines, suspects or {})
+    verdict = verdict_of(results, chosen, other, facts, lines, suspects)
     logger.info(f"Clean: {verdict}.")
     if not brief:
-        band = settings["l_freq"], settings["h_freq"]
-        settings = settings | recording_facts(raw, filtered, band)
-    told = dict(verdict=verdict, status=_status(results, taken), suspects=suspects or {})
+        settings = settings | recording_facts(raw, filtered, settings["l_freq"], settings["h_freq"])
+    if taken.courses.any():
+        poor = any(one.poor for one in results.values() if one.components)
+        status = "poor" if poor else "cleaned"
+    else:
+        status = "unsure" if any(one.answer == "unsure" for one in results.values()) else "none"
+    told = dict(verdict=verdict, status=status, suspects=suspects)
     told |= dict(settings=plain(settings), versions=versions())
     data = dict(removed=taken.courses, _filtered=filtered, _taken=total)
-    return Cleaned(raw, ica, _all_events(results), found.artifacts, results, **data, **told)
+    # Of the kinds that were removed by events, and blinks in any case
+    with_events = "events", "component"
+    shown = [one for one in results.values() if one.kind == "blink" or one.how in with_events]
+    events = _merged(np.zeros((0, 3), np.int64), *(one.events for one in shown))
+    return Cleaned(raw, ica, events, found.artifacts, results, **data, **told)
 
 
 def conclude_useful(
-    raw: BaseRaw,
-    filtered: LowRateRaw,
-    ica: ICA,
-    found: Found,
-    settings: dict[str, Any],
-    suspects: dict[str, str],
+    raw: BaseRaw, filtered: LowRateRaw, ica: ICA, found: Found, settings: dict, suspects: dict
 ) -> tuple[Cleaned, Taken]:
     """Measure, leave out the kinds that are not reduced, and return what is removed, too."""
     while True:
         taken = Taken(np.zeros((0, raw.n_times))) if found.taken is None else found.taken
-        result = conclude(raw, filtered, ica, found, taken, settings, suspects=suspects)
+        result = conclude(raw, filtered, ica, found, taken, settings, suspects)
         useful = without_useless(found, result.kinds, ica)
         if useful is found:
             return result, taken
         found = useful
 
 
-def _status(results: dict[str, KindResult], taken: Taken) -> str:
-    """Return the status: what was removed, or why nothing was."""
-    if taken.courses.any():
-        return "poor" if any(one.poor for one in results.values() if one.components) else "cleaned"
-    return "unsure" if any(one.answer == "unsure" for one in results.values()) else "none"
-
-
-def _all_events(results: dict[str, KindResult]) -> NDArray[np.int64]:
-    """Return the events of all kinds that were removed by events, and blinks in any case."""
-    chosen = [np.zeros((0, 3), np.int64)]
-    for kind, one in results.items():
-        if kind == "blink" or one.how in ("events", "component"):
-            chosen.append(one.events)
-    return _merged(*chosen)
-
-
 @dataclass(frozen=True)
 class _Sides:
-    """A recording before and after removals, in the band of the fit.
-
-    ``in_band`` is what each part removes there, by kind, and ``maps`` are those of all components.
-    """
+    """A recording and what each part removes, by kind, both in the band of the fit."""
 
     filtered: LowRateRaw
     maps: Array
@@ -139,12 +115,6 @@ class _Sides:
         for part in parts:
             after -= self.maps[:, part.components] @ self.in_band[part.kind]
         return Pair.of_arrays(self.filtered, before, after, range(len(before)), self.reject)
-
-    def share(self, part: Part) -> float:
-        """Return the RMS of what a part removes, relative to that of the recording."""
-        maps, courses = self.maps[:, part.components], self.in_band[part.kind]
-        power = np.sum((maps.T @ maps) * (courses @ courses.T))
-        return rms_ratio(power, np.sum(self.filtered._data**2))
 
 
 def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
@@ -194,17 +164,12 @@ def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
     return replace(result, gone=benefit.average, benefit=benefit, harm=harm)
 
 
-def _missed(
-    events: NDArray[np.int64], filtered: LowRateRaw, bad: NDArray[np.bool_]
-) -> NDArray[np.int64]:
-    """Return deflections of the channels like the events, where there is none of them.
-
-    Those of a flutter, for instance: neither the search nor the removal may tell its blinks apart.
-    """
+def _missed(events: Samples, filtered: LowRateRaw, bad: NDArray[np.bool_]) -> Samples:
+    """Return deflections of the channels like the events that are none, as in a flutter."""
     sfreq, samples = filtered.info["sfreq"], filtered.samples(events)
     near = np.arange(round(SAME * sfreq)) - round(SAME * sfreq / 2)
 
-    def maps_at(peaks: NDArray[np.int64]) -> Array:
+    def maps_at(peaks: Samples) -> Array:
         at = (peaks[:, np.newaxis] + near).clip(0, filtered.n_times - 1)
         return filtered._data[:, at].mean(axis=2)
 
@@ -216,14 +181,15 @@ def _missed(
         return events[:0]
     apart = round(HALF_WINDOW * sfreq)
     peaks, _ = find_peaks(course, height, distance=apart, prominence=height)
-    alike = [np.corrcoef(average, one)[0, 1] >= _ALIKE for one in maps_at(peaks).T]
+    # benchmarks.stated, `mmidb_S002R01`, chose 0.8, and half the median height.
+    alike = [np.corrcoef(average, one)[0, 1] >= 0.8 for one in maps_at(peaks).T]
     away = np.abs(peaks[:, np.newaxis] - samples).min(axis=1, initial=filtered.n_times)
     peaks = peaks[np.array(alike, bool) & (away > apart) & ~bad[peaks]]
     new = peaks * filtered.step + filtered.origin
     return np.column_stack([new, np.full(len(new), MISSED), np.full(len(new), events[0, 2])])
 
 
-def _merged(*several: NDArray[np.int64]) -> NDArray[np.int64]:
+def _merged(*several: Samples) -> Samples:
     events = np.concatenate(several)
     return events[np.argsort(events[:, 0], kind="stable")]
 
@@ -254,10 +220,7 @@ def _sham(part: Part, found: Found, sides: _Sides) -> tuple[Array, Array] | None
     return sides.maps[:, part.components], courses
 
 
-_version = cache(version)  # reading the metadata takes time
-
-
 def versions() -> dict[str, str]:
     """Return the versions of the packages that the result depends on."""
-    found = {"python": platform.python_version(), "mne_otica": __version__}
-    return found | {name: _version(name) for name in ("mne", "numpy", "scipy")}
+    found = {module.__name__: module.__version__ for module in (mne, np, scipy)}
+    return {"python": platform.python_version(), "mne_otica": __version__} | found

@@ -1,21 +1,18 @@
 """Whether removing a component does measurable good at the channels, checked on the other half.
 
-The average of what would be removed at half of the events is subtracted from the average of the
-channels at the other half, and the same with sham events. Averages over halves have independent
-noise, so this is no gain unless both halves show the artifact with the topography of the component.
+Averages over halves of the events have independent noise, so what was estimated in one half is no
+gain in the other unless both show the artifact with the topography of the component.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import mne
 import numpy as np
 from numpy.typing import NDArray
 
 from mne_otica.artifacts import as_events, kinds
+from mne_otica.cleaning.found import Found
 from mne_otica.evaluation.measures import MOST_AFFECTED, KindResult
 from mne_otica.ica import ICA
 from mne_otica.removal.estimate import sham_events, sham_part
@@ -25,11 +22,9 @@ from mne_otica.signals.recording import annotated_bad
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import HALF_WINDOW, whole_windows, window_bounds
 
-if TYPE_CHECKING:
-    from mne_otica.cleaning.found import Found
-
 Array = NDArray[np.float64]
 Samples = NDArray[np.int64]
+Filter = Callable[[Array], Array]
 # Share of the power by which a component has to reduce the average in the other half: 0.1 is 5 % of
 # its RMS. Set by hand, so that removals of 0 or 1 % do not count; no benchmark chose it.
 LEAST_GAIN = 0.1
@@ -37,19 +32,10 @@ SAME = 0.1  # s; events that are closer are one
 
 
 def cross_checked(
-    found: Found,
-    taken: Taken,
-    ica: ICA,
-    filtered: LowRateRaw,
-    reject: bool,
-    in_band: Callable[[Array], Array],
+    found: Found, taken: Taken, ica: ICA, filtered: LowRateRaw, reject: bool, in_band: Filter
 ) -> Found:
-    """Keep the components whose removal does good, and update ``ica.exclude``.
-
-    ``in_band`` filters time courses like the copy that the ICA was fitted on.
-    """
-    bad = annotated_bad(filtered) if reject else np.zeros(filtered.n_times, bool)
-    check = _Check(filtered, maps_in_volts(ica), bad)
+    """Keep the components whose removal does good in the band of the fit, in ``ica``, too."""
+    check = _Check(filtered, maps_in_volts(ica), annotated_bad(filtered, reject))
     decisions, parts, levels, shams = dict(found.decisions), [], {}, {}
     for part in taken.parts:
         decision, courses = decisions[part.kind], in_band(part.courses)
@@ -62,28 +48,21 @@ def cross_checked(
         kept = [k for k in part.components if gains.get(k, 0.0) > 0]
         rows = [part.components.index(k) for k in kept]
         dropped = [k for k in part.components if k not in kept]
-        decisions[part.kind] = replace(
-            decision,
-            components=kept,
-            events=events if kept else decision.events,
-            not_removed=dropped,
-            given=decision.events,
-        )
+        decision = replace(decision, components=kept, not_removed=dropped, given=decision.events)
         if kept:
+            decision = replace(decision, events=events)
             parts.append(part.only(kept))
             levels[part.kind] = courses[rows]
             if sham is not None:
                 shams[part.kind] = sham[rows]
+        decisions[part.kind] = decision
     found = replace(found, decisions=decisions, in_band=levels, shams=shams)
     ica.exclude = found.components
     return replace(found, taken=Taken.of_parts(parts, ica.exclude, taken.courses.shape[1]))
 
 
 def without_useless(found: Found, results: Mapping[str, KindResult], ica: ICA) -> Found:
-    """Leave out the kinds whose average is not reduced, and update ``ica.exclude``.
-
-    The gain in the other half of the events may have been due to another kind in a component.
-    """
+    """Leave out the kinds whose average is not reduced: the gain may have been another kind's."""
     useless = {
         kind: replace(found.decisions[kind], components=[], not_removed=one.components)
         for kind, one in results.items()
@@ -94,8 +73,8 @@ def without_useless(found: Found, results: Mapping[str, KindResult], ica: ICA) -
     found = replace(found, decisions=found.decisions | useless)
     ica.exclude = found.components
     parts = [part for part in found.taken.parts if part.kind not in useless]
-    n_times = found.taken.courses.shape[1]
-    return replace(found, taken=Taken.of_parts(parts, ica.exclude, n_times))
+    taken = Taken.of_parts(parts, ica.exclude, found.taken.courses.shape[1])
+    return replace(found, taken=taken)
 
 
 @dataclass(frozen=True)
@@ -107,7 +86,7 @@ class _Check:
     bad: NDArray[np.bool_]
 
     def beyond_sham(
-        self, part: Part, courses: Array, events: Samples, in_band: Callable[[Array], Array]
+        self, part: Part, courses: Array, events: Samples, in_band: Filter
     ) -> tuple[dict[int, float], Array | None]:
         """Return what each component gains beyond sham events, and the part for those, in band."""
         gains = self.at_events(part, courses, events[:, 0] - self.filtered.origin)
@@ -120,13 +99,10 @@ class _Check:
         return {k: gain if gain > chance.get(k, 0.0) else 0.0 for k, gain in gains.items()}, sham
 
     def at_events(self, part: Part, courses: Array, samples: Samples) -> dict[int, float]:
-        """Return the share of the average's power that each component removes in the other half.
-
-        Steps are turned by the directions of one component at a time: eyes that turn up do not turn
-        to the right as well, so that by those of another component its steps would cancel.
-        """
+        """Return the share of the average's power that each component removes in the other half."""
         rows = [slice(None)]
-        if is_step(part.kind):
+        # Eyes that turn up do not turn to the right as well.
+        if kinds()[part.kind].removal.shape == "step":
             rows = [slice(k, k + 1) for k in range(len(part.components))]
         gains = {}
         for row in rows:
@@ -146,10 +122,9 @@ class _Check:
             return {}
         # A single event is both halves.
         halves = [slice(0, None, 2), slice(1, None, 2)] if len(samples) > 1 else [slice(None)]
-        channels, parts = (
-            [_average(x, samples[half], signs[half], bounds) for half in halves]
-            for x in (self.filtered._data, courses)
-        )
+        ends = [(samples[half], signs[half], bounds) for half in halves]
+        channels = [_average(self.filtered._data, *end) for end in ends]
+        parts = [_average(courses, *end) for end in ends]
         most = np.argsort(-np.sum(sum(channels) ** 2, axis=1))[:MOST_AFFECTED]
         left, gains = [one[most] for one in channels], {}
         for k, component in enumerate(components):
@@ -162,10 +137,7 @@ class _Check:
         return gains
 
     def in_band(self, part: Part, courses: Array) -> dict[int, float]:
-        """Return the share of the power above the edge of the band that each component removes.
-
-        The smaller of both halves of the recording counts, at the channels most affected.
-        """
+        """Return the share of the power in its band that each removes, in the worse half."""
         sfreq, before = self.filtered.info["sfreq"], self.filtered._data
         high = mne.filter.filter_data(courses, sfreq, part.l_freq, None, verbose="error")
         gains, accepted = {}, []
@@ -197,17 +169,9 @@ def _average(data: Array, samples: Samples, signs: Array, bounds: tuple[int, int
     return (total - total[:, :n_baseline].mean(axis=1, keepdims=True))[:, n_baseline:]
 
 
-def is_step(kind: str | None) -> bool:
-    """Return whether the events of a kind go in two directions."""
-    return kind is not None and kinds()[kind].removal.shape == "step"
-
-
-def signs_of(kind: str | None, courses: Array, samples: Samples, sfreq: float) -> Array:
-    """Return 1 or -1 for each event, so that steps in opposite directions do not cancel.
-
-    The direction of a step is read in the first course, 0.1 s before and after it.
-    """
-    if not is_step(kind):
+def signs_of(kind: str, courses: Array, samples: Samples, sfreq: float) -> Array:
+    """Return 1 or -1 for each event: steps have the direction of the first course."""
+    if kinds()[kind].removal.shape != "step":
         return np.ones(len(samples))
     away, course = max(1, round(SAME * sfreq)), courses[0]
     after, before = ((samples + k).clip(0, len(course) - 1) for k in (away, -away))
@@ -215,10 +179,7 @@ def signs_of(kind: str | None, courses: Array, samples: Samples, sfreq: float) -
 
 
 def removed_events(part: Part, given: Samples, like: LowRateRaw) -> Samples:
-    """Return the events that were removed: those given that were confirmed, and those found.
-
-    The second column is 1 for the latter if there are both: the benefit is not measured there.
-    """
+    """Return the given events that were confirmed, and those found: 1 in the second column."""
     if part.estimate is None or part.how != "events":
         return given
     found = part.estimate.events + like.origin

@@ -1,41 +1,41 @@
 """The artifacts found in a recording, and the components to remove."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from typing import Any
 
-import numpy as np
 from mne.io import BaseRaw
 from mne.utils import logger
-from numpy.typing import NDArray
 
 from mne_otica.artifacts import ArtifactScores, check_kinds, kinds, search
 from mne_otica.cleaning.cross_check import cross_checked
 from mne_otica.cleaning.found import Decision, Found
 from mne_otica.evaluation.sentences import PLURALS, component_names
 from mne_otica.ica import ICA
-from mne_otica.removal.remove import to_take
+from mne_otica.removal.remove import REMOVALS, to_take
 from mne_otica.signals.low_rate import Signals
 from mne_otica.signals.reading import LowRateRaw, filtered_copy
 from mne_otica.signals.recording import annotated_bad, quiet
 from mne_otica.signals.windows import HALF_WINDOW, whole_windows, window_bounds
-from mne_otica.utils.checks import _validate_type
+from mne_otica.utils.checks import _check_option, _validate_flag, _validate_number, _validate_type
 
 # The kind with the best evidence; docs/artifacts.md has the numbers for the others and their
 # shortcomings. Electrodes should never be added: it is better to mark the channel as bad.
 DEFAULT = ("blink",)
 
 
-def check_artifacts(artifacts: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the kinds to remove, in their usual order; raise for unknown ones."""
+def check_options(options: dict[str, Any]) -> tuple[str, ...]:
+    """Return the kinds to remove, in their usual order; raise if any parameter is wrong."""
+    artifacts = options["artifacts"]
     _validate_type(artifacts, (str, list, tuple), "artifacts", 'a kind, a list of kinds, or "all"')
     if not artifacts:
-        raise ValueError(
-            f"artifacts is {artifacts!r}, so there would be nothing to remove; name some of "
-            f'{list(kinds())}, or pass "all".'
-        )
+        told = f"artifacts is {artifacts!r}, so there would be nothing to remove; name some of"
+        raise ValueError(f'{told} {list(kinds())}, or pass "all".')
     every = artifacts == "all" or "all" in artifacts and not isinstance(artifacts, str)
     names = check_kinds(None if every else artifacts, "artifacts")
+    _check_option("removal", options["removal"], REMOVALS)
+    _validate_flag(options["find_bad_channels"], "find_bad_channels")
+    _validate_type(options["max_components"], "int-like", "max_components")
+    _validate_number(options["max_components"], "max_components", at_least=1)
     return tuple(kind for kind in kinds() if kind in names)
 
 
@@ -51,11 +51,7 @@ def find(
     filtered: LowRateRaw | None = None,
     channels: Signals | None = None,
 ) -> Found:
-    """Find the artifacts, and set ``ica.exclude`` to the components whose removal does good.
-
-    ``filtered`` is the copy in this ``band`` that the ICA was fitted on; None makes one.
-    ``channels`` are the signals of the recording, if it was read already.
-    """
+    """Find the artifacts, and set ``ica.exclude`` to the components whose removal does good."""
     options = dict(max_components=max_components, reject_by_annotation=reject, channels=channels)
     with quiet():
         scores = search(ica, raw, artifacts=artifacts, **options)
@@ -73,12 +69,11 @@ def judged(
     """Decide which components to remove, set ``ica.exclude`` to them, and log it."""
     found = Found(scores, {kind: decide(raw, scores, kind, reject) for kind in artifacts})
     ica.exclude = found.components
-    times = "; ".join(
-        f"{len(decision.events)} {PLURALS[kind]} from {scores.sources[kind]}"
-        for kind, decision in found.decisions.items()
-        if len(decision.events)
-    )
-    logger.info(f"Find: {found.verdict}{'; ' if times else ''}{times}.")
+    told = [found.verdict]
+    for kind, decision in found.decisions.items():
+        if n_events := len(decision.events):
+            told.append(f"{n_events} {PLURALS[kind]} from {scores.sources[kind]}")
+    logger.info(f"Find: {'; '.join(told)}.")
     return found
 
 
@@ -88,15 +83,11 @@ def decide(raw: BaseRaw, scores: ArtifactScores, kind: str, reject: bool) -> Dec
     components, events = [row.component for row in rows if row.remove], scores.events(kind)
     answer = "yes" if components else "unsure" if rows else "no"
     reason = f"{component_names([rows[0].component])[0]}, {rows[0].reason}" if rows else ""
-    if kind == "blink" and components and not _checkable(raw, events, reject):
-        # Without times of blinks the result cannot be checked, so nothing is removed.
-        answer, components = "unsure", []
-        reason = "no whole blink was found to check the result by"
+    if kind == "blink" and components:
+        bounds = window_bounds(-HALF_WINDOW, HALF_WINDOW, raw.info["sfreq"])
+        samples, bad = events[:, 0] - raw.first_samp, annotated_bad(raw, reject)
+        if not len(whole_windows(samples, bad, bounds).used):
+            # Without times of blinks the result cannot be checked, so nothing is removed.
+            reason = "no whole blink was found to check the result by"
+            return Decision("unsure", [], events, reason)
     return Decision(answer, components, events, reason)
-
-
-def _checkable(raw: BaseRaw, events: NDArray[np.int64], reject: bool) -> bool:
-    """Return whether the benefit can be measured at any of the events."""
-    bad = annotated_bad(raw) if reject else np.zeros(raw.n_times, bool)
-    bounds = window_bounds(-HALF_WINDOW, HALF_WINDOW, raw.info["sfreq"])
-    return len(whole_windows(events[:, 0] - raw.first_samp, bad, bounds).used) > 0

@@ -1,25 +1,21 @@
 """Remove artifacts from epochs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import mne
 import numpy as np
-from mne import BaseEpochs
 from mne.io import BaseRaw
 from mne.utils import logger, verbose
 from numpy.typing import NDArray
 from scipy.signal import detrend
 
 from mne_otica.artifacts import search
-from mne_otica.cleaning.clean import check_options, cleaned_raw, fit_ica, settings_of
+from mne_otica.cleaning.clean import cleaned_raw, fit_ica, settings_of
 from mne_otica.cleaning.conclude import conclude_useful
 from mne_otica.cleaning.cross_check import cross_checked
-from mne_otica.cleaning.decide import DEFAULT, judged
+from mne_otica.cleaning.decide import DEFAULT, check_options, judged
 from mne_otica.cleaning.epochs_in_raw import EpochsInRaw
 from mne_otica.cleaning.evoked_free import fit_evoked_free
 from mne_otica.cleaning.result import Cleaned
@@ -36,7 +32,7 @@ from mne_otica.utils.checks import RandomState, _validate_flag, _validate_type
 
 @verbose
 def clean_epochs(
-    epochs: BaseEpochs,
+    epochs: mne.BaseEpochs,
     raw: BaseRaw | None = None,
     *,
     artifacts: str | Sequence[str] = DEFAULT,
@@ -116,12 +112,14 @@ def clean_epochs(
         epochs = epochs.copy().load_data()  # drops bad epochs
     if not len(epochs):
         raise ValueError("There are no epochs left to clean: all were dropped.")
-    clean = _alone if raw is None else partial(_in_recording, raw=raw)
-    return clean(epochs, event_id=epochs.event_id if evoked_free else {}, **options)
+    event_id = epochs.event_id if evoked_free else {}
+    if raw is None:
+        return _alone(epochs, event_id, **options)
+    return _in_recording(epochs, event_id, raw, **options)
 
 
 def _in_recording(
-    epochs: BaseEpochs, event_id: Mapping[str, int], raw: BaseRaw, **options: Any
+    epochs: mne.BaseEpochs, event_id: Mapping[str, int], raw: BaseRaw, **options: Any
 ) -> Cleaned:
     """Remove from loaded epochs, in place, what is estimated in their recording."""
     cut = EpochsInRaw.of(epochs, raw)
@@ -136,7 +134,7 @@ def _in_recording(
     return replace(result, epochs=epochs)
 
 
-def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> Cleaned:
+def _alone(cleaned: mne.BaseEpochs, event_id: Mapping[str, int], **options: Any) -> Cleaned:
     """Fit, find and measure on loaded epochs without their recording, and clean them in place."""
     options |= {"l_freq": None, "h_freq": None}
     epochs = cleaned[_finite(cleaned)]
@@ -163,15 +161,18 @@ def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> 
     conditions = {name: starts[codes == code] for name, code in event_id.items()}
     window = (0.0, length / ready.info["sfreq"])
     ica, options["evoked_free"] = fit_evoked_free(fit, joined, epochs, conditions, window=window)
-    chosen = {name: options[name] for name in ("artifacts", "max_components")}
+    artifacts, layout = options["artifacts"], Layout.of(epochs)
     with quiet():
-        scores = search(ica, epochs, **chosen)
-    found = judged(joined, ica, scores, options["artifacts"], True)
-    layout, in_band = Layout.of(epochs), partial(_detrended, n_epochs=len(epochs))
+        scores = search(ica, epochs, artifacts=artifacts, max_components=options["max_components"])
+    found = judged(joined, ica, scores, artifacts, True)
     wanted = {kind: (one.components, None) for kind, one in found.decisions.items()}
     every = parts_of(epochs, ica, wanted, removal=options["removal"], reject=True)
     parts = [_side_by_side(part, layout) for part in every.parts]
     taken = Taken.of_parts(parts, ica.exclude, joined.n_times)
+
+    def in_band(courses: NDArray[np.float64]) -> NDArray[np.float64]:
+        return detrend(courses.reshape(len(courses), len(epochs), -1)).reshape(courses.shape)
+
     if parts:
         found = cross_checked(found, taken, ica, joined, True, in_band)
     settings = settings_of(ica, joined, joined.info["sfreq"], **options)
@@ -181,7 +182,7 @@ def _alone(cleaned: BaseEpochs, event_id: Mapping[str, int], **options: Any) -> 
     return replace(result, raw=None, epochs=cleaned)
 
 
-def _finite(epochs: BaseEpochs) -> NDArray[np.bool_]:
+def _finite(epochs: mne.BaseEpochs) -> NDArray[np.bool_]:
     """Return which epochs have finite values only; raise if there is none."""
     picks = mne.pick_types(epochs.info, eeg=True, exclude="bads")
     if len(picks) < 2:
@@ -189,10 +190,8 @@ def _finite(epochs: BaseEpochs) -> NDArray[np.bool_]:
     broken = ~np.isfinite(epochs._data[:, picks]).all(axis=2)
     if broken.any(axis=1).all():
         worst = epochs.ch_names[picks[broken.sum(axis=0).argmax()]]
-        raise ValueError(
-            f"All epochs have NaN or infinite values, most in {worst}: mark it as bad, or leave "
-            "these spans out."
-        )
+        told = f"All epochs have NaN or infinite values, most in {worst}"
+        raise ValueError(f"{told}: mark it as bad, or leave these spans out.")
     if broken.any():
         logger.info(f"Epochs: {broken.any(axis=1).sum()} with NaN or infinite values left as is.")
     return ~broken.any(axis=1)
@@ -200,26 +199,19 @@ def _finite(epochs: BaseEpochs) -> NDArray[np.bool_]:
 
 def _side_by_side(part: Part, layout: Layout) -> Part:
     """Return a part without the gaps between epochs; there are no sham events for epochs."""
-    courses = layout.cut(part.courses)
-    if part.estimate is None:
-        return replace(part, courses=courses)
-    events = layout.without_gaps(part.estimate.events)
-    estimate = replace(part.estimate, part=courses, events=events, model=None)
+    courses, estimate = layout.cut(part.courses), part.estimate
+    if estimate is not None:
+        events = layout.without_gaps(estimate.events)
+        estimate = replace(estimate, part=courses, events=events, model=None)
     return replace(part, courses=courses, estimate=estimate)
 
 
-def _detrended(courses: NDArray[np.float64], n_epochs: int) -> NDArray[np.float64]:
-    """Return epochs side by side, each without its linear trend."""
-    return detrend(courses.reshape(len(courses), n_epochs, -1)).reshape(courses.shape)
-
-
-def _joined(epochs: BaseEpochs) -> LowRateRaw:
+def _joined(epochs: mne.BaseEpochs) -> LowRateRaw:
     """Return concatenated epochs as a recording in which the joints are marked as bad."""
     data, length = np.concatenate(list(epochs.get_data()), axis=1), len(epochs.times)
     joined = LowRateRaw(data, epochs.info, verbose="error")
     sfreq = epochs.info["sfreq"]
     joints = np.arange(len(epochs) + 1) * length / sfreq
-    onsets = np.maximum(joints - EPOCH_EDGE, 0)
-    ends = np.minimum(joints + EPOCH_EDGE, data.shape[1] / sfreq)
+    onsets, ends = np.clip([joints - EPOCH_EDGE, joints + EPOCH_EDGE], 0, joints[-1])
     spans = mne.Annotations(onsets, ends - onsets, "BAD_joint", orig_time=joined.info["meas_date"])
     return joined.set_annotations(spans, verbose="error")

@@ -1,14 +1,11 @@
 """Epochs cut from a recording, as MNE cut them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
 import mne
 import numpy as np
-from mne import BaseEpochs
 from mne.baseline import rescale
 from mne.io import BaseRaw
 from numpy.typing import NDArray
@@ -16,29 +13,23 @@ from scipy.signal import detrend
 
 from mne_otica.utils.checks import _make_projector
 
-# Difference between the same epochs, relative to their RMS: recordings with offsets of millivolts
-# are saved in single precision.
-_SAME = 1e-3
 _REMEDY = "Pass the recording that they were cut from, as it was then, or leave raw out."
 
 
 @dataclass(frozen=True)
 class EpochsInRaw:
-    """The windows of epochs in a recording, and what MNE did to them.
+    """The windows of epochs in a recording, and what MNE did to them."""
 
-    ``first`` is the first sample of each epoch, ``window`` the samples read relative to it.
-    """
-
-    epochs: BaseEpochs
-    first: NDArray[np.int64]
+    epochs: mne.BaseEpochs
+    first: NDArray[np.int64]  # sample of each epoch
     decim: int
     n_times: int  # of the recording
-    window: tuple[int, int]
+    window: tuple[int, int]  # samples read, relative to the first
     order: int | None = None
     late_baseline: bool = False
 
     @classmethod
-    def of(cls, epochs: BaseEpochs, raw: BaseRaw) -> EpochsInRaw:
+    def of(cls, epochs: mne.BaseEpochs, raw: BaseRaw) -> "EpochsInRaw":
         """Return how loaded epochs were cut from a recording; raise if they were not."""
         ratio = raw.info["sfreq"] / epochs.info["sfreq"]
         decim = round(ratio)
@@ -61,7 +52,7 @@ class EpochsInRaw:
         worst = np.inf, good[0]
         for cut in cls._candidates(epochs, first, decim, raw.n_times):
             worst = min(worst, cut._misfit(data, names, expected, good))
-            if worst[0] < _SAME:
+            if worst[0] < 1e-3:  # recordings with offsets of mV are saved in single precision
                 return cut
         raise ValueError(
             f"The epochs are not those of raw at their events: in {worst[1]} they differ by "
@@ -70,8 +61,8 @@ class EpochsInRaw:
 
     @classmethod
     def _candidates(
-        cls, epochs: BaseEpochs, first: NDArray[np.int64], decim: int, n_times: int
-    ) -> Iterator[EpochsInRaw]:
+        cls, epochs: mne.BaseEpochs, first: NDArray[np.int64], decim: int, n_times: int
+    ) -> Iterator["EpochsInRaw"]:
         """Return what MNE may have done: saved epochs do not record all of it."""
         stop, sfreq = decim * (len(epochs.times) - 1) + 1, decim * epochs.info["sfreq"]
         inside = np.array(epochs.baseline or epochs.times[[0, -1]])

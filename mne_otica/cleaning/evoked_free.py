@@ -1,17 +1,10 @@
-"""Fit an ICA on a copy without the evoked responses.
-
-A response that follows the same stimuli as the artifacts gets a share in their topography, in any
-ICA, and is then removed with them. Trials without artifacts show the response.
-"""
-
-from __future__ import annotations
+"""Fit an ICA on a copy without the evoked responses, which artifacts of the same stimuli share."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import mne
 import numpy as np
-from mne import BaseEpochs
 from mne.io import BaseRaw
 from mne.utils import logger
 from numpy.typing import NDArray
@@ -24,18 +17,18 @@ from mne_otica.ica import ICA
 from mne_otica.signals.recording import annotated_bad, quiet
 from mne_otica.signals.unmixing import maps_in_volts, unmixing_in_volts
 
+Array = NDArray[np.float64]
+Samples = NDArray[np.int64]
 _EYES = ("blink", "eye movement")  # the artifacts that follow stimuli
 RESPONSE = (-0.2, 1.0)  # s after a stimulus; epochs of ERP studies rarely are longer
 _BLINK = (-0.4, 0.6)  # s around a blink, with the undershoot of a high-pass filter at 1 Hz
-# benchmarks.inference, 10 trials a condition: with four trials the bias is a fifth of that without.
-_FEWEST_TRIALS = 4
 
 
 def fit_evoked_free(
     fit: Callable[[BaseRaw], ICA],
     filtered: BaseRaw,
-    inst: BaseRaw | BaseEpochs,
-    conditions: dict[str, NDArray[np.int64]],
+    inst: BaseRaw | mne.BaseEpochs,
+    conditions: dict[str, Samples],
     *,
     reject: bool = True,
     window: tuple[float, float] = RESPONSE,
@@ -43,10 +36,7 @@ def fit_evoked_free(
     """Fit an ICA, without the responses to the trials of each condition if there are any.
 
     The responses are estimated twice: from the samples without blinks, and, after removing the
-    components of the eyes that the first fit found, from all trials. ``conditions`` are the samples
-    of the trials at the rate of ``inst``, in which blinks are found; ``window`` is the time of the
-    response in seconds. The facts are the trials used of each condition, the conditions with too
-    few, and the number of fits.
+    components of the eyes that the first fit found, from all trials.
     """
     if not conditions:
         return fit(filtered), None
@@ -55,13 +45,12 @@ def fit_evoked_free(
     rate = sfreq / inst.info["sfreq"]
     facts = {"onsets": onsets_of(conditions, inst.info["sfreq"])}
     conditions = {name: np.round(some * rate).astype(int) for name, some in conditions.items()}
-    alone = isinstance(
-        inst, mne.BaseEpochs
-    )  # whose joints are annotated as bad for the search only
-    bad = annotated_bad(filtered) & reject & (not alone)
+    alone = isinstance(inst, mne.BaseEpochs)  # their joints are bad for the search only
+    bad = annotated_bad(filtered, reject and not alone)
     avoid = bad | _near_blinks(filtered, filtered if alone else inst, reject)
     clean = {name: _n_clean(samples, avoid, bounds) for name, samples in conditions.items()}
-    used = {name: n for name, n in clean.items() if n >= _FEWEST_TRIALS}
+    # benchmarks.inference: with four of 10 trials the bias is a fifth of that without.
+    used = {name: n for name, n in clean.items() if n >= 4}
     facts |= {
         "trials": {name: len(samples) for name, samples in conditions.items()},
         "clean_trials": clean,
@@ -85,22 +74,15 @@ def fit_evoked_free(
     return fit(_without(filtered, responses(rest, samples, bounds, bad))), facts
 
 
-def onsets_of(conditions: dict[str, NDArray[np.int64]], sfreq: float) -> dict[str, list[float]]:
+def onsets_of(conditions: dict[str, Samples], sfreq: float) -> dict[str, list[float]]:
     """Return the trials of each condition in seconds from the start of the recording."""
     return {name: (samples / sfreq).round(6).tolist() for name, samples in conditions.items()}
 
 
 def responses(
-    data: NDArray[np.float64],
-    conditions: Sequence[NDArray[np.int64]],
-    bounds: tuple[int, int],
-    avoid: NDArray[np.bool_],
-) -> NDArray[np.float64]:
-    """Return the average responses at all trials, shape (n_channels, n_times).
-
-    A linear model with one regressor for each condition and lag, so that responses may overlap.
-    Where they do not, it is the average of the samples that are not to be avoided.
-    """
+    data: Array, conditions: Sequence[Samples], bounds: tuple[int, int], avoid: NDArray[np.bool_]
+) -> Array:
+    """Return the average responses at all trials, by regression, as they may overlap."""
     lags = np.arange(*bounds)
     rows = np.concatenate([samples[:, np.newaxis] + lags for samples in conditions])
     condition = np.repeat(np.arange(len(conditions)), [len(samples) for samples in conditions])
@@ -117,7 +99,7 @@ def responses(
     return (model @ solve(products, known.T @ data[:, used].T, assume_a="pos")).T
 
 
-def _without(filtered: BaseRaw, response: NDArray[np.float64]) -> BaseRaw:
+def _without(filtered: BaseRaw, response: Array) -> BaseRaw:
     copy = filtered.copy()
     copy._data -= response
     return copy
@@ -134,7 +116,7 @@ def _near_blinks(filtered: BaseRaw, raw: BaseRaw, reject: bool) -> NDArray[np.bo
     return near
 
 
-def _n_clean(samples: NDArray[np.int64], avoid: NDArray[np.bool_], bounds: tuple[int, int]) -> int:
+def _n_clean(samples: Samples, avoid: NDArray[np.bool_], bounds: tuple[int, int]) -> int:
     """Return how many trials have no sample to avoid."""
     n_avoid = np.r_[0, np.cumsum(avoid)]
     start, stop = ((samples + bound).clip(0, avoid.size) for bound in bounds)

@@ -1,10 +1,7 @@
 """What was found in a recording and what is to be removed; with a person's choice, and as JSON."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from mne.io import BaseRaw
@@ -16,9 +13,7 @@ from mne_otica.artifacts.find import component_events
 from mne_otica.artifacts.scores import restored, stored
 from mne_otica.evaluation.sentences import PLURALS, component_names, none_line
 from mne_otica.ica import ICA
-
-if TYPE_CHECKING:
-    from mne_otica.removal.remove import Taken
+from mne_otica.removal.remove import Taken
 
 _SAVED = ("answer", "components", "reason", "not_removed")
 
@@ -42,15 +37,12 @@ class Decision:
 
 @dataclass(frozen=True)
 class Found:
-    """The artifacts found in a recording, and the decisions about them.
-
-    ``taken`` is what is to be removed. Of each kind, ``in_band`` is the same in the band of the
-    fit, and ``shams`` what would be removed for sham events.
-    """
+    """The artifacts found in a recording, the decisions about them, and what is to be removed."""
 
     artifacts: ArtifactScores
     decisions: dict[str, Decision]
     taken: Taken | None = None
+    # What is removed of each kind, and would be for sham events, in the band of the fit
     in_band: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     shams: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
@@ -68,13 +60,12 @@ class Found:
     @property
     def verdict(self) -> str:
         """What was found as text, before anything is removed."""
-        lines = [
-            f"{PLURALS[kind]} in {', '.join(component_names(one.components))}"
-            if one.components
-            else f"{PLURALS[kind]}: unsure, {one.reason}"
-            for kind, one in self.decisions.items()
-            if one.components or (one.answer, self.status) == ("unsure", "unsure")
-        ]
+        lines = []
+        for kind, one in self.decisions.items():
+            if one.components:
+                lines.append(f"{PLURALS[kind]} in {', '.join(component_names(one.components))}")
+            elif (one.answer, self.status) == ("unsure", "unsure"):
+                lines.append(f"{PLURALS[kind]}: unsure, {one.reason}")
         return "; ".join(lines) or none_line(self.decisions)
 
 
@@ -94,31 +85,19 @@ def add_choice(
     if not len(events) and chosen:
         samples = component_events(ica, raw, chosen, kind, reject) + raw.first_samp
         events = as_events(samples, all_kinds()[kind].event_id)
-    decisions[kind] = replace(
-        old, answer="yes", components=[*old.components, *chosen], events=events
-    )
+    both = [*old.components, *chosen]
+    decisions[kind] = replace(old, answer="yes", components=both, events=events)
 
 
 def found_content(found: Found) -> dict[str, Any]:
     """Return what was found, without the events, which `found_again` needs."""
-    return {
-        "status": found.status,
-        "verdict": found.verdict,
-        "components": found.components,
-        "kinds": {
-            kind: {name: getattr(one, name) for name in _SAVED}
-            for kind, one in found.decisions.items()
-        },
-        "artifacts": stored(found.artifacts),
-    }
+    told = {name: getattr(found, name) for name in ("status", "verdict", "components")}
+    kinds = {k: {name: getattr(one, name) for name in _SAVED} for k, one in found.decisions.items()}
+    return told | {"kinds": kinds, "artifacts": stored(found.artifacts)}
 
 
 def found_again(
-    content: Mapping[str, Any],
-    samples: Mapping[str, list[int]],
-    raw: BaseRaw,
-    ica: ICA,
-    reject: bool,
+    content: dict[str, Any], samples: dict[str, list[int]], raw: BaseRaw, ica: ICA, reject: bool
 ) -> Found:
     """Return what was found, with the events of one recording by kind."""
     times = {

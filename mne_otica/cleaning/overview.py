@@ -1,7 +1,5 @@
 """Each component of a result with its most probable artifact, for tables and figures."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,10 +22,7 @@ class Glance:
 
 
 def glances(result: Cleaned) -> list[Glance]:
-    """Return a summary of each component, in order.
-
-    The row is that of the kind a component was removed for, or of the most probable kind.
-    """
+    """Return each component as the kind it was removed for, or as the most probable kind."""
     removed_as = {k: part.kind for part in result.kinds.values() for k in part.components}
 
     def rank(row: ArtifactRow) -> tuple[bool, bool, float]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import mne
 import numpy as np
-from mne import BaseEpochs
 from mne.io import BaseRaw
 from mne.utils import logger
 from numpy.typing import NDArray
@@ -88,11 +87,10 @@ class Cleaned:
     versions: dict[str, str]
     verdict: str
     status: str
-    # The EEG before cleaning and the time courses removed, both in the band of the fit: figures
-    # use them, so that nothing has to be filtered again.
+    # The EEG before cleaning and the time courses removed, in the band of the fit, for figures
     _filtered: BaseRaw
     _taken: NDArray[np.float64]
-    epochs: BaseEpochs | None = None
+    epochs: mne.BaseEpochs | None = None
     suspects: dict[str, str] = field(default_factory=dict)
     stability: Stability | None = None
 
@@ -141,9 +139,6 @@ class Cleaned:
         found = {kind: one.events[:, 0] for kind, one in self.kinds.items() if len(one.events)}
         samples = {kind: some - before.first_samp for kind, some in found.items()}
         return [Audited(self.name, before, self.raw, samples, self.ica.ch_names)]
-
-    # The modules of figures and reports import this class, so the methods that draw import them
-    # when called, as MNE's do.
 
     @fill_doc
     def plot(self, *, show: bool = True) -> Figure:
@@ -255,24 +250,24 @@ class Cleaned:
             The files: ``"raw"`` or ``"epochs"``, ``"ica"``, ``"sidecar"`` and ``"report"``.
         """
         folder, stem = Path(folder), self.name
-        data = {"raw": self.raw, "epochs": self.epochs}
-        data = {name: inst for name, inst in data.items() if inst is not None}
-        endings = {"raw": "raw", "epochs": "epo"}
-        paths = {name: folder / f"{stem}_clean_{endings[name]}.fif" for name in data} | {
-            "ica": folder / f"{stem}-ica.fif",
-            "sidecar": folder / f"{stem}_artifacts.json",
-            "report": folder / f"{stem}_artifacts.html",
+        files = {
+            "raw": "_clean_raw.fif",
+            "epochs": "_clean_epo.fif",
+            "ica": "-ica.fif",
+            "sidecar": "_artifacts.json",
+            "report": "_artifacts.html",
         }
-        present = [str(path) for path in paths.values() if path.exists()]
+        for name in ("raw", "epochs"):
+            if getattr(self, name) is None:
+                del files[name]
+        paths = {name: folder / f"{stem}{end}" for name, end in files.items()}
+        present = ", ".join(str(path) for path in paths.values() if path.exists())
         if present and not overwrite:
-            raise FileExistsError(
-                f"{', '.join(present)} exist(s); pass overwrite=True or another folder."
-            )
+            raise FileExistsError(f"{present} exist(s); pass overwrite=True or another folder.")
         folder.mkdir(parents=True, exist_ok=True)
         with quiet():
-            for name, inst in data.items():
-                inst.save(paths[name], overwrite=overwrite)
-            self.ica.save(paths["ica"], overwrite=overwrite)
+            for name in list(paths)[:-2]:
+                getattr(self, name).save(paths[name], overwrite=overwrite)
             facts = json.dumps(self.to_dict(), indent=2, allow_nan=False)
             paths["sidecar"].write_text(facts + "\n", encoding="utf-8")
             self.report().save(paths["report"], open_browser=False, overwrite=overwrite)
@@ -294,8 +289,7 @@ class Cleaned:
             ("Samples changed", self._changed()),
             ("Suspect channels", suspects_line(self.suspects).partition(": ")[2] or "none"),
         ]
-        if self.artifacts.sensors:
-            seen = [f"{name} {what}" for name, what in self.artifacts.sensors.items()]
+        if seen := [f"{name} {what}" for name, what in self.artifacts.sensors.items()]:
             rows.insert(1, ("Sensors", "; ".join(seen)))
         for kind, one in self.kinds.items():
             if line := kind_line(one):
@@ -320,8 +314,7 @@ class Cleaned:
     def name(self) -> str:
         """The file name of the recording, without suffixes such as ``_raw.fif``."""
         files = () if self.raw is None else self.raw.filenames
-        source = files[0] if files else None
-        stem = "" if source is None else Path(source).name.split(".")[0]
+        stem = Path(files[0]).name.split(".")[0] if files and files[0] else ""
         return stem.removesuffix("_raw").removesuffix("-raw") or "recording"
 
     def _changed(self) -> str:
@@ -335,11 +328,10 @@ class Cleaned:
     def _told_by(self) -> str:
         """Return the number of blinks and where their times come from, as text."""
         source = self.artifacts.sources.get("blink", "none")
-        if source == "none":
-            return "none"
-        circular = " (the removed component: the reduction is biased upwards)"
+        if source.startswith("component"):
+            source += " (the removed component: the reduction is biased upwards)"
         n_blinks = len(self.artifacts.events("blink"))
-        return f"{n_blinks} from {source}" + (circular if source.startswith("component") else "")
+        return source if source == "none" else f"{n_blinks} from {source}"
 
     def __repr__(self) -> str:
         return f"<Cleaned | {self.status}: {self.verdict}>"
@@ -357,15 +349,14 @@ def _figures(one: KindResult) -> list[tuple[str, str]]:
     benefit, harm, many = one.benefit, one.harm, f"{one.event}s"
     names = benefit.most_affected()
     where = "in total" if harm.margin is None else f"away from {many}"
+    average = f"{benefit.average:.0%}{_over_events(benefit.average_interval, many)}"
+    overall = f"{benefit.overall:.0%}{_over_events(benefit.interval, many)}"
+    bands = _bands(harm.taken_out_per_band, ".1%")
     rows = {
-        f"Reduction of the average {one.event} at {', '.join(names)}": f"{benefit.average:.0%}"
-        + _over_events(benefit.average_interval, many),
+        f"Reduction of the average {one.event} at {', '.join(names)}": average,
         f"Reduction of the RMS at {many} there": f"{benefit.over(names):.0%}",
-        f"Reduction of the RMS at {many}, all channels": f"{benefit.overall:.0%}"
-        + _over_events(benefit.interval, many),
-        # A recording of 32 Hz has no gamma.
-        f"Removed {where}": f"{harm.taken_out:.1%} of the signal"
-        + _bands(harm.taken_out_per_band, ".1%", " ({})"),
+        f"Reduction of the RMS at {many}, all channels": overall,
+        f"Removed {where}": f"{harm.taken_out:.1%} of the signal{bands and f' ({bands})'}",
         f"Removed for sham {many}": "" if harm.sham is None else f"{harm.sham:.1%} of the signal",
         f"Change of power {where}": _bands(harm.band_power, "+z.1%"),
         "Rank": f"{harm.rank_before} before, {harm.rank_after} after",
@@ -373,9 +364,9 @@ def _figures(one: KindResult) -> list[tuple[str, str]]:
     return [(name, text) for name, text in rows.items() if text]
 
 
-def _bands(shares: dict[str, float], form: str, within: str = "{}") -> str:
-    told = ", ".join(f"{name} {x:{form}}" for name, x in shares.items() if not np.isnan(x))
-    return within.format(told) if told else ""
+def _bands(shares: dict[str, float], form: str) -> str:
+    # A recording of 32 Hz has no gamma.
+    return ", ".join(f"{name} {x:{form}}" for name, x in shares.items() if not np.isnan(x))
 
 
 def _over_events(interval: tuple[float, float], events: str) -> str:

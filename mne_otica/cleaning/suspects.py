@@ -1,7 +1,5 @@
 """Channels that look broken: much larger than the others, flat, or clipped."""
 
-from __future__ import annotations
-
 import numpy as np
 from mne.io import BaseRaw
 from mne.utils import logger
@@ -18,74 +16,55 @@ from mne_otica.signals.recording import annotated_bad
 LARGE = 4.5
 FLAT = 0.01  # the same; the least of a good channel is 0.3
 CLIPPED = 0.01  # share of samples that stay at the largest or smallest value; good ones: 0.001
-_PIECE = 2**18  # values read at a time, which stay in the cache
 KEPT = "kept, as no other channel is frontal"
 
 
-def find_suspects(
-    raw: BaseRaw, filtered: BaseRaw, reject: bool
-) -> tuple[dict[str, str], list[str]]:
-    """Return the suspects among the channels of a filtered copy, and those to leave out.
-
-    Suspects come with the reason. Those without which no frontal channel is left are kept.
-    """
-    suspects = _suspects(raw, filtered, reject)
-    values = dict(zip(filtered.ch_names, eye_map(filtered.info, filtered.ch_names)[0], strict=True))
-    frontal = [name for name, value in values.items() if value >= FRONTAL]
-    if set(frontal) <= set(suspects):
-        for name in frontal:
-            if suspects[name] != "flat":
-                suspects[name] += f", {KEPT}"
+def find_suspects(raw: BaseRaw, filtered: BaseRaw, reject: bool) -> tuple[dict[str, str], list]:
+    """Return the suspects with the reason, and those to leave out: not the only frontal ones."""
+    suspects, names = _suspects(raw, filtered, reject), filtered.ch_names
+    frontal = list(np.array(names)[eye_map(filtered.info, names)[0] >= FRONTAL])
+    for name in frontal if set(frontal) <= set(suspects) else ():
+        if suspects[name] != "flat":
+            suspects[name] += f", {KEPT}"
     left_out = [name for name, why in suspects.items() if not why.endswith(KEPT)]
-    if len(filtered.ch_names) - len(left_out) < 2:
-        raise ValueError(
-            f"Fewer than 2 EEG channels are left: {suspects_line(suspects)}. Check the channels, "
-            "or pass find_bad_channels=False."
-        )
+    if len(names) - len(left_out) < 2:
+        told = f"Fewer than 2 EEG channels are left: {suspects_line(suspects)}"
+        raise ValueError(f"{told}. Check the channels, or pass find_bad_channels=False.")
     if suspects:
         logger.info(f"Channels: {suspects_line(suspects)}.")
     return suspects, left_out
 
 
 def _suspects(raw: BaseRaw, filtered: BaseRaw, reject: bool) -> dict[str, str]:
-    """Return the channels of the filtered copy that look broken, with the reason.
-
-    MNE's local outlier factor would need scikit-learn. At its defaults it names frontal channels
-    for their blinks in 6 of 23 recordings, and no channel where there are fewer than 21.
-    """
-    good = ~(annotated_bad(filtered) & reject)
+    """Return the channels of the filtered copy that look broken, with the reason."""
+    # MNE's local outlier factor would name frontal channels for their blinks in 6 of 23 recordings.
+    good = ~(annotated_bad(filtered, reject))
     if not good.any():
         return {}
     names = filtered.ch_names
     spans, clipped = _spans(raw, names, reject)
-    flat = {name for name, span in zip(names, spans, strict=True) if not span}
-    if flat == set(names):
+    if not spans.any():
         raise ValueError(f"All eeg channels are constant ({listed(names)}); check the recording.")
     some = np.flatnonzero(good)[::4]  # neighbours are alike: the deviation is that of all
-    scales = {
-        name: 0.0 if name in flat else robust_scale(row[some])
-        for name, row in zip(names, filtered._data, strict=True)
-    }
-    typical, found = np.median([scales[name] for name in names if name not in flat]), {}
-    for name, share in zip(names, clipped, strict=True):
-        if name in flat or scales[name] < FLAT * typical:
+    scales = np.array([robust_scale(row[some]) for row in filtered._data])
+    typical, found = np.median(scales[spans > 0]), {}
+    for name, span, scale, share in zip(names, spans, scales, clipped, strict=True):
+        if span == 0 or scale < FLAT * typical:
             found[name] = "flat"
-        elif scales[name] > LARGE * typical:
-            found[name] = f"{scales[name] / typical:.0f} times the median amplitude"
+        elif scale > LARGE * typical:
+            found[name] = f"{scale / typical:.0f} times the median amplitude"
         elif share > CLIPPED:
             found[name] = f"clipped in {100 * share:.0f} % of the samples"
     return found
 
 
 def _spans(raw: BaseRaw, names: list[str], reject: bool) -> tuple[NDArray, NDArray]:
-    """Return the range of channels, and the share of samples that stay at either end of it.
-
-    The recording is read piece by piece, as it may be a file.
-    """
+    """Return the range of channels, and the share of samples that stay at either end of it."""
     picks = [raw.ch_names.index(name) for name in names]
-    good = ~(annotated_bad(raw) & reject)
+    good = ~(annotated_bad(raw, reject))
     ends = np.tile([[-np.inf], [np.inf]], len(names))  # the largest and the smallest value
-    stays, size = np.zeros((2, len(names)), int), max(2, _PIECE // len(names))
+    # The recording may be a file: it is read in pieces that stay in the cache.
+    stays, size = np.zeros((2, len(names)), int), max(2, 2**18 // len(names))
     for start in range(0, raw.n_times, size):
         piece = raw[picks, start : start + size][0]
         fine = good[start : start + size] & np.isfinite(piece.sum(axis=0))

@@ -1,9 +1,8 @@
 """Artifacts and effects by condition, before and after cleaning."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +97,7 @@ class Audit:
         ]
         return told or ["no artifacts and no effects to compare"]
 
-    def to_data_frame(self, table: str = "artifacts") -> pd.DataFrame:
+    def to_data_frame(self, table: str = "artifacts") -> "pd.DataFrame":
         """Return one of the tables.
 
         Parameters
@@ -116,7 +115,7 @@ class Audit:
         return pd.DataFrame(getattr(self, table))
 
     @fill_doc
-    def plot(self, *, show: bool = True) -> Figure:
+    def plot(self, *, show: bool = True) -> "Figure":
         """Plot artifacts by condition, what is left of them, and the effects.
 
         Parameters
@@ -176,17 +175,16 @@ def audit(
     largest, with Welch's interval. All intervals are those of 95 percent, and are over the trials
     of a recording, or over recordings where there are several.
     """
-    for name, value in (("tmin", tmin), ("tmax", tmax)):
-        _validate_number(value, name)
+    _validate_number(tmin, "tmin")
+    _validate_number(tmax, "tmax")
     _validate_type(window, (tuple, list, None), "window", "two times in seconds, or None")
     if tmin >= 0 or tmax <= 0:
         raise ValueError(f"tmin ({tmin}) must be before 0 and tmax ({tmax}) after it, in seconds.")
     if (window is None) != (picks is None):
         raise ValueError("An effect needs both picks and a window; pass both or neither.")
-    found = Audit([], [], [], [])
+    found = Audit([], [])
     several = results if isinstance(results, list | tuple) else [results]
-    wrong = [type(one).__name__ for one in several if not hasattr(one, "to_audit")]
-    if wrong:
+    if wrong := [type(one).__name__ for one in several if not hasattr(one, "to_audit")]:
         raise TypeError(
             f"results must be a Cleaned, a Study or a list of Cleaned, got {', '.join(wrong)}; "
             "pass what clean_raw, clean_study or read_study returned."
@@ -200,15 +198,14 @@ def audit(
             found.artifacts.extend(rows)
             found.differences.append(difference(one.name, kind, rows, n_tests))
         if window is not None:
-            scores = {
-                name: _scores(one, some, picks, window, tmin) for name, some in conditions.items()
-            }
+            measure = partial(_scores, one, picks, window, tmin)
+            scores = {name: measure(trials) for name, trials in conditions.items()}
             found.amplitudes.extend(_amplitude_row(one.name, *item) for item in scores.items())
-            pairs = combinations(scores, 2)
-            found.effects.extend(_effect_row(one.name, a, b, scores) for a, b in pairs)
+            for pair in combinations(scores, 2):
+                found.effects.append(_effect_row(one.name, *pair, scores))
     if len(recordings) > 1:
         found.effects.extend(list(_mean_rows(found.effects)))
-        found.differences.extend(list(mean_differences(found.artifacts)))
+        found.differences.extend(mean_differences(found.artifacts))
     return found
 
 
@@ -216,68 +213,58 @@ def _kind_rows(
     one: Audited, kind: str, samples: Samples, conditions: dict[str, Samples], limits: Limits
 ) -> Iterator[Row]:
     """Yield a row for each condition."""
-    sfreq = one.after.info["sfreq"]
-    bounds = tuple(int(round(limit * sfreq)) for limit in limits)
-    left = _Left.of(one, samples, conditions, bounds)
+    bounds = tuple(int(round(limit * one.after.info["sfreq"])) for limit in limits)
+    left = _left(one, samples, conditions, bounds)
     for condition, trials in conditions.items():
         row = share_row(one.name, kind, condition, trials_with(samples, trials, bounds))
         interval = (np.nan, np.nan, np.nan)
         # Eye movements in opposite directions would cancel in the average.
         if row["artifacts"] >= FEWEST and left is not None and kind != "eye movement":
-            interval = left.of_condition(samples, trials)
+            interval = left(trials)
         row |= dict(zip(("left", "left_low", "left_high"), map(float, interval), strict=True))
         answer = "gone" if row["left_low"] <= 0 <= row["left_high"] else "left"
         yield row | {"answer": "unsure" if np.isnan(row["left_low"]) else answer}
 
 
-@dataclass(frozen=True)
-class _Left:
-    """The average artifact at some channels, and the cleaned data there."""
+def _left(
+    one: Audited, samples: Samples, conditions: dict[str, Samples], bounds: Limits
+) -> Callable[[Samples], tuple[float, float, float]] | None:
+    """Return a function for the share left in trials, and its interval; None if nothing went."""
+    sfreq, after = one.after.info["sfreq"], one.after.get_data(one.ch_names)
+    at, _ = _within(samples, np.concatenate([np.zeros(0, int), *conditions.values()]), bounds)
+    gone = _windows(one.before.get_data(one.ch_names) - after, at, sfreq)
+    if not len(gone) or not gone.any():
+        return None
+    average = gone.mean(axis=0)
+    most = np.argsort(-np.sum(average**2, axis=1))[:MOST_AFFECTED]
+    # Scaled, so that its projection on itself is one
+    after, template = after[most], average[most] / np.sum(average[most] ** 2)
 
-    after: Array
-    template: Array  # scaled, so that its projection on itself is one
-    bounds: Limits
-    sfreq: float
+    def projected(at: Samples) -> Array:
+        return np.einsum("nct,ct->n", _windows(after, at, sfreq), template)
 
-    @classmethod
-    def of(
-        cls, one: Audited, samples: Samples, conditions: dict[str, Samples], bounds: Limits
-    ) -> _Left | None:
-        """Measure the average of what was removed; None if nothing was."""
-        sfreq = one.after.info["sfreq"]
-        trials = np.concatenate([np.zeros(0, int), *conditions.values()])
-        at = np.concatenate([samples[_inside(samples, trial, bounds)] for trial in trials] or [[]])
-        after = one.after.get_data(one.ch_names)
-        gone = _windows(one.before.get_data(one.ch_names) - after, at.astype(int), sfreq)
-        if not len(gone) or not gone.any():
-            return None
-        average = gone.mean(axis=0)
-        most = np.argsort(-np.sum(average**2, axis=1))[:MOST_AFFECTED]
-        template = average[most] / np.sum(average[most] ** 2)
-        return cls(after[most], template, bounds, sfreq)
-
-    def of_condition(self, samples: Samples, trials: Samples) -> tuple[float, float, float]:
-        """Return the share that is left in a condition, and its interval."""
-        reach = int(self.sfreq)  # other artifacts should not be in the windows, either
-        wide = self.bounds[0] - reach, self.bounds[1] + reach
+    def in_trials(trials: Samples) -> tuple[float, float, float]:
+        reach = int(sfreq)  # other artifacts should not be in the windows, either
+        wide = bounds[0] - reach, bounds[1] + reach
+        at, lags = _within(samples, trials, bounds)
+        own = projected(at)
         free = trials[trials_with(samples, trials, wide) == 0]
-        pairs = [(k, t) for t in trials for k in samples[_inside(samples, t, self.bounds)]]
-        at, lags = np.array([k for k, _ in pairs]), np.array([k - t for k, t in pairs])
-        own = self._projected(at)
-        other = [self._projected(trial + lags) for trial in free]
+        other = [projected(trial + lags) for trial in free]
         other = np.array([one.mean() for one in other if len(one)])
-        if len(own) < FEWEST or len(other) < 2:  # noqa: PLR2004
+        if len(own) < FEWEST or len(other) < 2:
             return (np.nan,) * 3
-        test = stats.ttest_ind(own, other, equal_var=False)
-        projected = np.r_[own.mean() - other.mean(), test.confidence_interval(1 - LEVEL)]
-        return tuple(projected / (1 + projected))  # one was removed of the template
+        interval = stats.ttest_ind(own, other, equal_var=False).confidence_interval(1 - LEVEL)
+        shares = np.r_[own.mean() - other.mean(), interval]
+        return tuple(shares / (1 + shares))  # one was removed of the template
 
-    def _projected(self, at: Samples) -> Array:
-        return np.einsum("nct,ct->n", _windows(self.after, at, self.sfreq), self.template)
+    return in_trials
 
 
-def _inside(samples: Samples, trial: int, bounds: Limits) -> NDArray[np.bool_]:
-    return (samples >= trial + bounds[0]) & (samples < trial + bounds[1])
+def _within(samples: Samples, trials: Samples, bounds: Limits) -> tuple[Samples, Samples]:
+    """Return the artifacts in trials, one trial after the other, and their times in them."""
+    lags = samples - trials[:, np.newaxis]
+    rows, columns = np.nonzero((lags >= bounds[0]) & (lags < bounds[1]))
+    return samples[columns], lags[rows, columns]
 
 
 def _windows(data: Array, at: Samples, sfreq: float) -> Array:
@@ -290,9 +277,7 @@ def _windows(data: Array, at: Samples, sfreq: float) -> Array:
     return cut[..., 2 * half :] - cut[..., :half].mean(axis=2, keepdims=True)
 
 
-def _scores(
-    one: Audited, trials: Samples, picks: str | Sequence[str], window: Limits, tmin: float
-) -> Array:
+def _scores(one: Audited, picks: Any, window: Limits, tmin: float, trials: Samples) -> Array:
     """Return the amplitude of each trial in microvolts, before and after."""
     sfreq, found = one.after.info["sfreq"], []
     start, stop, base = (int(round(limit * sfreq)) for limit in (*window, tmin))
@@ -309,23 +294,20 @@ def _scores(
 def _amplitude_row(name: str, condition: str, scores: Array) -> Row:
     """Return the mean amplitude of a condition, and its standardized measurement error."""
     row = {"recording": name, "condition": condition, "trials": scores.shape[1]}
-    options = dict(n_resamples=999, confidence_level=1 - LEVEL, method="percentile")
-    options["random_state"] = np.random.default_rng(0)  # rng= since SciPy 1.15
+    # rng= since SciPy 1.15
+    options = dict(method="percentile", random_state=np.random.default_rng(0))
     for side, some in zip(("before", "after"), scores, strict=True):
-        row |= {side: float(some.mean()) if len(some) else np.nan}
-        if len(some) < FEWEST:
-            row |= dict.fromkeys([f"{s}_{side}{e}" for s, e in _SME_COLUMNS], np.nan)
-            continue
-        # Exact for normal amplitudes; percentiles of a bootstrap are biased downwards.
-        tails = stats.chi2.ppf((1 - LEVEL / 2, LEVEL / 2), len(some) - 1)
-        low, high = stats.sem(some) * np.sqrt((len(some) - 1) / tails)
-        bootstrapped = stats.bootstrap((some,), np.mean, **options).standard_error
-        values = map(float, (stats.sem(some), low, high, bootstrapped))
-        row |= dict(zip([f"{s}_{side}{e}" for s, e in _SME_COLUMNS], values, strict=True))
+        row[side] = float(some.mean()) if len(some) else np.nan
+        values = np.full(4, np.nan)
+        if len(some) >= FEWEST:
+            # Exact for normal amplitudes; percentiles of a bootstrap are biased downwards.
+            tails = stats.chi2.ppf((1 - LEVEL / 2, LEVEL / 2), len(some) - 1)
+            limits = stats.sem(some) * np.sqrt((len(some) - 1) / tails)
+            bootstrapped = stats.bootstrap((some,), np.mean, n_resamples=999, **options)
+            values = np.r_[stats.sem(some), limits, bootstrapped.standard_error]
+        names = f"sme_{side}", f"sme_{side}_low", f"sme_{side}_high", f"bsme_{side}"
+        row |= dict(zip(names, values.tolist(), strict=True))
     return row
-
-
-_SME_COLUMNS = (("sme", ""), ("sme", "_low"), ("sme", "_high"), ("bsme", ""))
 
 
 def _effect_row(name: str, one: str, other: str, scores: Mapping[str, NDArray]) -> Row:
@@ -337,11 +319,9 @@ def _effect_row(name: str, one: str, other: str, scores: Mapping[str, NDArray]) 
         row[side] = float(a.mean() - b.mean()) if len(a) and len(b) else np.nan
         limits = (np.nan, np.nan)
         if min(len(a), len(b)) >= FEWEST:
-            if np.ptp(np.r_[a, b]) == 0:  # nothing was removed
-                limits = (row[side], row[side])
-            else:
-                test = stats.ttest_ind(a, b, equal_var=False)
-                limits = test.confidence_interval(1 - LEVEL)
+            limits = (row[side], row[side])  # if nothing was removed
+            if np.ptp(np.r_[a, b]):
+                limits = stats.ttest_ind(a, b, equal_var=False).confidence_interval(1 - LEVEL)
         row |= {f"{side}_low": float(limits[0]), f"{side}_high": float(limits[1])}
     return row
 

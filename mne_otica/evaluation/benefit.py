@@ -1,9 +1,6 @@
 """Benefit: how much of the artifact was removed at its events."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from mne.io import BaseRaw
@@ -68,10 +65,7 @@ def benefit_of(
     limits: tuple[float, float] = (-HALF_WINDOW, HALF_WINDOW),
     signs: Array | None = None,
 ) -> RMSReduction:
-    """Measure the benefit on arrays; see `rms_reduction`.
-
-    ``signs`` are 1 or -1 for each event, so that steps of opposite sign do not cancel.
-    """
+    """Measure the benefit on arrays, with signs so that opposite steps do not cancel."""
     bounds = window_bounds(*limits, pair.sfreq)
     samples = pair.samples(events)
     if not len(samples):
@@ -93,6 +87,15 @@ def benefit_of(
     power = np.mean(cut**2, axis=3)
     blink_size = np.sqrt(np.mean(np.mean(cut[0], axis=0) ** 2, axis=1))
     overall, each = reduction(*power.sum(axis=(1, 2))), power.sum(axis=2)
+    # The average over events is relative to the baseline before it.
+    before_it = np.arange(bounds[0] - int(HALF_WINDOW * pair.sfreq), bounds[0])
+    baseline = (used[:, np.newaxis] + before_it).clip(0)
+    levels = [np.nanmean(x[:, baseline], axis=2).T for x in (pair.before, pair.after)]
+    cut = cut - signs[:, np.newaxis, np.newaxis] * np.array(levels)[..., np.newaxis]
+    average_power = np.sum(np.mean(cut, axis=1) ** 2, axis=2)
+    most = np.argsort(-blink_size)[:MOST_AFFECTED]
+    average, cut = reduction(*average_power[:, most].sum(axis=1)), cut[:, :, most]
+    without = (cut.sum(axis=1, keepdims=True) - cut) / max(len(used) - 1, 1)
     result = RMSReduction(
         overall=overall,
         interval=_jackknife(overall, reduction(*(each.sum(axis=1, keepdims=True) - each))),
@@ -100,7 +103,9 @@ def benefit_of(
         rms_before=np.sqrt(power[0].mean(axis=0)),
         rms_after=np.sqrt(power[1].mean(axis=0)),
         blink_size=blink_size,
-        **_average_reduction(pair, cut, used, bounds[0], blink_size, signs),
+        average=average,
+        average_interval=_jackknife(average, reduction(*np.sum(without**2, axis=(2, 3)))),
+        average_per_channel=reduction(*average_power),
         ch_names=pair.ch_names,
         samples=np.asarray(events)[kept, 0],
         signs=signs,
@@ -115,32 +120,10 @@ def benefit_of(
     return result
 
 
-def _average_reduction(
-    pair: Pair, cut: Array, used: NDArray[np.int64], start: int, blink_size: Array, signs: Array
-) -> dict[str, Any]:
-    """Return the reduction of the average over events, relative to the baseline before it."""
-    before_it = np.arange(start - int(HALF_WINDOW * pair.sfreq), start)
-    baseline = (used[:, np.newaxis] + before_it).clip(0)
-    levels = [np.nanmean(x[:, baseline], axis=2).T for x in (pair.before, pair.after)]
-    cut = cut - signs[:, np.newaxis, np.newaxis] * np.array(levels)[..., np.newaxis]
-    most = np.argsort(-blink_size)[:MOST_AFFECTED]
-    power = np.sum(np.mean(cut, axis=1) ** 2, axis=2)
-    average = reduction(*power[:, most].sum(axis=1))
-    cut = cut[:, :, most]
-    without = (cut.sum(axis=1, keepdims=True) - cut) / max(len(used) - 1, 1)
-    return dict(
-        average=average,
-        average_interval=_jackknife(average, reduction(*np.sum(without**2, axis=(2, 3)))),
-        average_per_channel=reduction(*power),
-    )
-
-
 def _jackknife(value: float, without: Array) -> tuple[float, float]:
-    """Return the 95 percent jackknife interval of a reduction, from those without each event.
-
-    A bootstrap would be biased: a draw has fewer distinct events, so brain activity cancels less
-    in its average, and the reduction would be smaller in every draw.
-    """
+    """Return the 95 percent jackknife interval of a reduction, from those without each event."""
+    # A bootstrap would be biased: brain activity cancels less in the average of a draw, as it has
+    # fewer distinct events.
     n_events = len(without)
     if n_events < 2:
         return float("nan"), float("nan")

@@ -1,7 +1,5 @@
 """Harm: how much of the signal away from the artifact was removed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -33,7 +31,6 @@ BANDS = {
 # their figures can be compared. Removal reaches 0.7 s from the peak of a blink, unless a
 # high-pass filter prolongs it, so 1.25 s is beyond it.
 MARGIN = 1.0
-_LEAST_SECONDS = 2.0  # away from events; with less, there is no figure
 
 
 @verbose
@@ -68,8 +65,7 @@ def preservation(
     harm : instance of Preservation
         What was removed, overall, per channel and per band; band power and rank.
     """
-    pair = Pair.of(before, after, picks, reject_by_annotation)
-    return harm_of(pair, events, (tmin, tmax))
+    return harm_of(Pair.of(before, after, picks, reject_by_annotation), events, (tmin, tmax))
 
 
 def harm_of(
@@ -80,23 +76,20 @@ def harm_of(
     brief: bool = False,
     margin: float | None = MARGIN,
 ) -> Preservation:
-    """Measure the harm on arrays; see `preservation`.
-
-    ``sham`` are topographies and time courses of what would be removed for sham events.
-    ``brief`` skips spectra and rank. Without a margin, the whole recording is measured.
-    """
-    samples = pair.samples(events)
-    if margin is None:
-        free = ~pair.bad
-    else:
+    """Measure the harm on arrays; ``sham`` are maps and courses removed at sham events."""
+    samples, free = pair.samples(events), ~pair.bad
+    if margin is not None:
         free = free_samples(pair, samples, window_bounds(*limits, pair.sfreq), margin)
-    if free.sum() < _LEAST_SECONDS * pair.sfreq:
+    if free.sum() < 2 * pair.sfreq:
         warn(
             f"Only {free.sum() / pair.sfreq:.1f} s of the recording are away from its "
             f"{len(samples)} events and bad spans, so the harm cannot be measured there."
         )
         free[:] = False
-    power = _powers(pair, free)
+    power = np.zeros((3, len(pair.before)))  # of before, after and their difference
+    for start, stop in runs(free):
+        one, other = pair.before[:, start:stop], pair.after[:, start:stop]
+        power += [np.einsum("ct,ct->c", x, x) for x in (one, other, other - one)]
     freqs, spectra = (np.zeros(0), np.zeros((3, 0))) if brief else free_spectra(pair, free)
     in_band = {
         name: spectra[:, (freqs >= low) & (freqs < high)].sum(axis=1)
@@ -106,7 +99,7 @@ def harm_of(
         taken_out=rms_ratio(power[2].sum(), power[0].sum()),
         taken_out_per_channel=rms_ratio(power[2], power[0]),
         taken_out_per_band={name: rms_ratio(each[2], each[0]) for name, each in in_band.items()},
-        sham=None if sham is None else rms_ratio(_power_of(*sham, free), power[0].sum()),
+        sham=sham and rms_ratio(power_of(sham[0], sham[1][:, free]), power[0].sum()),
         rms_change=-reduction(*power[:2].sum(axis=1)),
         band_power={name: rms_ratio(each[1], each[0]) ** 2 - 1 for name, each in in_band.items()},
         freqs=freqs,
@@ -125,19 +118,6 @@ def harm_of(
     return result
 
 
-def _powers(pair: Pair, free: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the sums of squares of before, after and their difference, run by run."""
-    power = np.zeros((3, len(pair.before)))
-    for start, stop in runs(free):
-        before, after = pair.before[:, start:stop], pair.after[:, start:stop]
-        for k, x in enumerate((before, after, after - before)):
-            power[k] += np.einsum("ct,ct->c", x, x)
-    return power
-
-
-def _power_of(
-    maps: NDArray[np.float64], courses: NDArray[np.float64], free: NDArray[np.bool_]
-) -> float:
-    """Return the sum of squares over channels and free samples of courses with these maps."""
-    courses = courses[:, free]
+def power_of(maps: NDArray[np.float64], courses: NDArray[np.float64]) -> float:
+    """Return the sum of squares over channels of courses with these maps."""
     return float(np.sum((maps.T @ maps) * (courses @ courses.T)))

@@ -1,7 +1,5 @@
 """The results of measuring benefit and harm."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -177,9 +175,9 @@ class Preservation:
             All attributes but the spectra.
         """
         figures = plain(asdict(self)) | {"over_cleaned": bool(self.over_cleaned)}
-        return {
-            k: v for k, v in figures.items() if k not in ("freqs", "power_before", "power_after")
-        }
+        for spectrum in ("freqs", "power_before", "power_after"):
+            del figures[spectrum]
+        return figures
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -251,10 +249,7 @@ class KindResult:
 
     @property
     def little(self) -> bool:
-        """Whether less than half of the artifact was removed; never of muscle.
-
-        The signal above 15 Hz is partly brain activity.
-        """
+        """Whether less than half was removed; never of muscle, as its band holds brain activity."""
         return self.gone is not None and self.l_freq is None and round(self.gone, 2) < LEAST_REMOVED
 
     @property
@@ -271,8 +266,8 @@ class KindResult:
     def __repr__(self) -> str:
         gone = "" if self.gone is None else f", gone={self.gone:.2f}"
         cost = "" if self.cost is None else f", elsewhere={self.cost:.3f}"
-        many = f"{len(self.events)} events{gone}{cost}"
-        return f"<KindResult | {self.answer}, components={self.components}, {many}>"
+        told = f"{self.answer}, components={self.components}, {len(self.events)} events{gone}{cost}"
+        return f"<KindResult | {told}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as numbers and lists, for JSON.
@@ -285,8 +280,7 @@ class KindResult:
         names = "answer components n_removed how reason gone not_removed why poor cost".split()
         facts = {name: getattr(self, name) for name in names} | {"samples": self.events[:, 0]}
         for name in ("benefit", "harm"):
-            measured = getattr(self, name)
-            facts[name] = None if measured is None else measured.to_dict()
+            facts[name] = getattr(self, name) and getattr(self, name).to_dict()
         return plain(facts)
 
 

@@ -1,7 +1,5 @@
 """The paragraph for the methods section, with the figures of a study, and its references."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
@@ -22,36 +20,33 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]
 _MARK = "cleaned by mne-otica "
-_ZERO = 1e-6  # mean over channels relative to their RMS: rounding in single precision
 
 
-def recording_facts(
-    raw: BaseRaw, filtered: BaseRaw, band: tuple[float | None, float | None]
-) -> dict[str, Any]:
+def recording_facts(raw: BaseRaw, filtered: BaseRaw, *band: float | None) -> dict[str, Any]:
     """Return what a methods section says about a recording and the copy that was fitted."""
     data = filtered._data
     mean = np.abs(data.mean(axis=0)).max(initial=0.0)
-    average = mean <= _ZERO * max(data.max(initial=0.0), -data.min(initial=0.0))
-    design = "none" if band == (None, None) else "zero-phase FIR, firwin, Hamming window"
+    # Zero but for rounding in single precision
+    average = mean <= 1e-6 * max(data.max(initial=0.0), -data.min(initial=0.0))
+    unfiltered = band == (None, None)
     return {
         "sfreq": raw.info["sfreq"],
         "n_channels": len(filtered.ch_names),
         "bads": list(raw.info["bads"]),
         "reference": "average" if average else "as recorded",
-        "filter": design,
+        "filter": "none" if unfiltered else "zero-phase FIR, firwin, Hamming window",
         "thresholds": {kind: ACCEPT if kind == "blink" else REMOVE for kind in PLURALS},
     }
 
 
-def mark_cleaned(info: mne.Info, taken: Taken) -> None:
+def mark_cleaned(info: mne.Info, taken: "Taken") -> None:
     """State in the description of a cleaned recording what was removed from it."""
     if not taken.courses.any():
         return
-    told = [
-        f"{'chosen by hand' if part.kind is None else PLURALS[part.kind]} "
-        f"({part.how}) in {', '.join(component_names(part.components))}"
-        for part in taken.parts
-    ]
+    told = []
+    for part in taken.parts:
+        what = "chosen by hand" if part.kind is None else PLURALS[part.kind]
+        told.append(f"{what} ({part.how}) in {', '.join(component_names(part.components))}")
     before = (info["description"] or "").partition(_MARK)[0].removesuffix("; ")
     before = before and f"{before}; "
     info["description"] = f"{before}{_MARK}{__version__}: {', '.join(told)}"
@@ -90,9 +85,7 @@ def _fit(settings: Sequence[Facts]) -> str:
         return _spread([one[name] for one in settings], form)
 
     def common(name: str) -> str:
-        return " or ".join(
-            value for value, _ in Counter(one[name] for one in settings).most_common()
-        )
+        return " or ".join(dict(Counter(one[name] for one in settings).most_common()))
 
     one = settings[0]
     band = f"between {_limit(one['l_freq'])} and {_limit(one['h_freq'])}"
@@ -136,16 +129,11 @@ def _removed(kind: str, each: Sequence[Facts]) -> str:
         told.append(f"{_spread([part['n_removed'] for part in removed], '{:.0f}')} events")
     if benefits := [part["gone"] for part in removed if part["gone"] is not None]:
         what = "RMS in its band" if kind == "muscle" else "average artifact"
-        told.append(
-            f"{_percent(benefits)} of the {what} removed at the five channels most affected"
-        )
-    for where, margin in ((f"more than {MARGIN:g} s away from it", True), ("in total", False)):
-        harms = [
-            part["cost"]
-            for part in removed
-            if part["cost"] is not None and (part["harm"]["margin"] is not None) == margin
-        ]
-        if harms:
+        where = "at the five channels most affected"
+        told.append(f"{_percent(benefits)} of the {what} removed {where}")
+    known = [(part["cost"], part["harm"]["margin"]) for part in removed if part["cost"] is not None]
+    for where, whole in ((f"more than {MARGIN:g} s away from it", False), ("in total", True)):
+        if harms := [cost for cost, margin in known if (margin is None) == whole]:
             told.append(f"{_percent(harms, 1)} of the signal removed {where}")
     return f"{name}: removed from {len(removed)} of {len(each)} ({'; '.join(told)})."
 
@@ -153,14 +141,13 @@ def _removed(kind: str, each: Sequence[Facts]) -> str:
 def _statuses(each: Sequence[Facts], n_failed: int) -> str:
     counts = Counter(facts["status"] for facts in each)
     told = []
-    if counts["none"] or counts["unsure"]:
-        told.append(f"{counts['none'] + counts['unsure']} recording(s) were left unchanged")
+    if unchanged := counts["none"] + counts["unsure"]:
+        told.append(f"{unchanged} recording(s) were left unchanged")
     if counts["poor"]:
         told.append(f"{counts['poor']} had a poor result (little removed, or much else)")
     if n_failed:
         told.append(f"{n_failed} could not be processed")
-    by_hand = sum("by hand" in facts["verdict"] for facts in each)
-    if by_hand:
+    if by_hand := sum("by hand" in facts["verdict"] for facts in each):
         told.append(f"in {by_hand} components were chosen by hand")
     return f"{'; '.join(told)}.".capitalize() if told else ""
 

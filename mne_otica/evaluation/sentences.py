@@ -1,7 +1,5 @@
 """The verdict: one sentence for each kind of artifact, all of one form."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -19,7 +17,6 @@ BY_HAND = "Components chosen by hand"
 NOTHING = "nothing removed: no component chosen by hand"
 LONGEST = 200  # characters of a sentence
 _COMPONENT = re.compile(r"ICA(\d+)")
-_NAMED = 4  # components named in a sentence
 
 
 def verdict_of(
@@ -30,11 +27,7 @@ def verdict_of(
     conditions: Sequence[str],
     suspects: Mapping[str, str],
 ) -> str:
-    """Return the sentences about a recording.
-
-    ``whole_by_hand`` are components that were removed entirely since a person chose them, and the
-    share of the signal in them; ``conditions`` are sentences about conditions that differ.
-    """
+    """Return the sentences about a recording; ``whole_by_hand`` are entire components."""
     removed = {k: kind for kind, one in results.items() for k in one.components}
     lines = [line for one in results.values() if (line := kind_line(one, removed))]
     if whole_by_hand is not None:
@@ -55,10 +48,7 @@ def component_names(components: Sequence[int]) -> list[str]:
 
 
 def kind_line(result: KindResult, elsewhere: Mapping[int, str] | None = None) -> str:
-    """Return the sentence about one kind; empty if it was not found.
-
-    ``elsewhere`` are the kinds that were removed from components.
-    """
+    """Return the sentence about one kind, with the kinds removed instead; empty if not found."""
     name = PLURALS[result.kind]
     if result.components:
         return f"{name}: {_removed(result)}"
@@ -89,13 +79,14 @@ def _removed(result: KindResult) -> str:
     line = f"{_percent(result.gone, 0)}{above} removed {source}"
     cost = result.cost
     if cost is not None and cost == cost:
-        line += f"; {_percent(cost, 1)} "
-        line += "of the whole signal" if result.harm.margin is None else "elsewhere"
+        where = "of the whole signal" if result.harm.margin is None else "elsewhere"
+        line += f"; {_percent(cost, 1)} {where}"
     if result.poor:
-        where = "elsewhere" if result.l_freq is None else "of the whole signal"
-        less = f"less than {100 * LEAST_REMOVED:.0f} % removed"
-        more = f"more than {100 * OVER_CLEANED:.0f} % {where}"
-        line += f"; poor: {less if result.little else more}, try {_remedy(result)}"
+        poor = f"less than {100 * LEAST_REMOVED:.0f} % removed"
+        if not result.little:
+            where = "elsewhere" if result.l_freq is None else "of the whole signal"
+            poor = f"more than {100 * OVER_CLEANED:.0f} % {where}"
+        line += f"; poor: {poor}, try {_remedy(result)}"
     return line
 
 
@@ -128,11 +119,10 @@ def hand_line(components: Sequence[int], share: float) -> str:
 
 def evoked_line(facts: Mapping[str, Any]) -> str:
     """Return the sentence about the responses that the ICA was fitted without."""
-    told = [
-        f"{name} ({clean} of {facts['trials'][name]} trials without blinks)"
-        for name, clean in facts["clean_trials"].items()
-        if name not in facts["left_out"]
-    ]
+    told = []
+    for name, clean in facts["clean_trials"].items():
+        if name not in facts["left_out"]:
+            told.append(f"{name} ({clean} of {facts['trials'][name]} trials without blinks)")
     what = f"without the evoked responses of {' and '.join(told)}" if told else "as is"
     line = f"fitted {what}"
     if facts["left_out"]:
@@ -153,8 +143,9 @@ def none_line(kinds: Iterable[str]) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Return the first names, and the number of the others."""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    most = 4  # that are named
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _names(components: Sequence[int]) -> str:

@@ -1,8 +1,6 @@
 """How many trials of each condition have artifacts, and whether the conditions differ."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,18 +11,16 @@ from mne_otica.evaluation.sentences import PLURALS
 
 LEVEL = 0.05  # error rate of the tests, over all kinds; intervals hold 1 - LEVEL
 Row = dict[str, Any]
+Samples = NDArray[np.int64]
 
 
-def trials_with(
-    samples: NDArray[np.int64], trials: NDArray[np.int64], bounds: tuple[int, int]
-) -> NDArray[np.int64]:
+def trials_with(samples: Samples, trials: Samples, bounds: tuple[int, int]) -> Samples:
     """Return how many artifacts each trial has."""
-    samples = np.sort(samples)
-    start, stop = (np.searchsorted(samples, trials + bound) for bound in bounds)
+    start, stop = (np.searchsorted(np.sort(samples), trials + bound) for bound in bounds)
     return stop - start
 
 
-def share_row(name: str, kind: str, condition: str, counts: NDArray[np.int64]) -> Row:
+def share_row(name: str, kind: str, condition: str, counts: Samples) -> Row:
     """Return the share of trials with an artifact, and Wilson's interval."""
     n_with = int(np.sum(counts > 0))
     low, high = stats.binomtest(n_with, len(counts)).proportion_ci(1 - LEVEL, method="wilson")
@@ -47,7 +43,7 @@ def difference(name: str, kind: str, rows: Sequence[Row], n_tests: int) -> Row:
     table = np.array([[row["trials_with"], row["trials"] - row["trials_with"]] for row in rows])
     p_value = np.nan
     if len(rows) > 1 and (table.sum(axis=0) > 0).all():
-        exact = len(rows) == 2  # noqa: PLR2004
+        exact = len(rows) == 2
         p_value = float((stats.fisher_exact if exact else stats.chi2_contingency)(table)[1])
     differ = bool(p_value < LEVEL / n_tests)
     return {"recording": name, "kind": kind, "p_value": p_value, "differ": differ}
@@ -66,29 +62,23 @@ def difference_line(row: Row, artifacts: Sequence[Row]) -> str:
     return f"{name}{PLURALS[row['kind']]} differ: in {told} (p = {row['p_value']:.2g})"
 
 
-def condition_lines(
-    artifacts: Mapping[str, NDArray[np.int64]], facts: Mapping[str, Any], sfreq: float
-) -> list[str]:
-    """Return a sentence for each kind that differs between the conditions of a recording.
-
-    ``facts`` has the ``onsets`` of the trials of each condition, and their ``window``, in seconds.
-    """
-    lines = []
-    conditions = {name: np.round(np.multiply(s, sfreq)) for name, s in facts["onsets"].items()}
-    bounds = tuple(round(limit * sfreq) for limit in facts["window"])
-    for kind, samples in artifacts.items():
-        rows = [
-            share_row("", kind, name, trials_with(samples, trials, bounds))
-            for name, trials in conditions.items()
-        ]
-        row = difference("", kind, rows, len(artifacts))
+def condition_lines(found: dict[str, Samples], facts: dict[str, Any], sfreq: float) -> list[str]:
+    """Return a sentence for each kind that differs between the conditions of a recording."""
+    lines, bounds = [], tuple(round(limit * sfreq) for limit in facts["window"])
+    for kind, samples in found.items():
+        rows = []
+        for name, seconds in facts["onsets"].items():
+            trials = np.round(np.multiply(seconds, sfreq))
+            rows.append(share_row("", kind, name, trials_with(samples, trials, bounds)))
+        row = difference("", kind, rows, len(found))
         lines += [difference_line(row, rows)] if row["differ"] else []
     return lines
 
 
 def mean_differences(artifacts: Sequence[Row]) -> Iterator[Row]:
     """Yield a test of the shares of trials over recordings, for each kind."""
-    for kind in dict.fromkeys(row["kind"] for row in artifacts):
+    kinds = dict.fromkeys(row["kind"] for row in artifacts)
+    for kind in kinds:
         own = [row for row in artifacts if row["kind"] == kind]
         names = list(dict.fromkeys(row["condition"] for row in own))
         shares: dict[str, dict[str, float]] = {}
@@ -97,9 +87,8 @@ def mean_differences(artifacts: Sequence[Row]) -> Iterator[Row]:
         whole = [list(one.values()) for one in shares.values() if len(one) == len(names)]
         p_value = np.nan
         if len(names) > 1 and len(whole) > 1 and np.ptp(np.array(whole), axis=1).any():
-            test = stats.ttest_rel if len(names) == 2 else stats.friedmanchisquare  # noqa: PLR2004
+            test = stats.ttest_rel if len(names) == 2 else stats.friedmanchisquare
             p_value = float(test(*np.transpose(whole)).pvalue)
-        n_kinds = len({row["kind"] for row in artifacts})
         name = f"mean of {len(whole)}"
-        differ = bool(p_value < LEVEL / n_kinds)
+        differ = bool(p_value < LEVEL / len(kinds))
         yield {"recording": name, "kind": kind, "p_value": p_value, "differ": differ}

@@ -14,8 +14,7 @@ import mne
 from mne.utils import logger, verbose
 
 from mne_otica import __version__
-from mne_otica.cleaning.clean import check_options
-from mne_otica.cleaning.decide import DEFAULT
+from mne_otica.cleaning.decide import DEFAULT, check_options
 from mne_otica.ica import ICA
 from mne_otica.signals.reading import check_band
 from mne_otica.solver._linalg import one_blas_thread

@@ -1,7 +1,5 @@
 """A figure of artifacts and effects by condition."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt

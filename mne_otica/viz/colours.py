@@ -1,7 +1,4 @@
-"""The colours and line styles of all figures: change them here.
-
-Line styles, markers and hatching are redundant, so that figures are readable without colour.
-"""
+"""The styles of all figures: change them here. They are readable without colour, too."""
 
 import numpy as np
 

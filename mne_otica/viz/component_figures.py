@@ -1,7 +1,5 @@
 """Figures of components: all of them at a glance, or one with its time course."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,7 +13,6 @@ from mne_otica.viz.colours import EVENT, OUTLINE, REMOVED, SIGNED, SMALL, signed
 from mne_otica.viz.drawing import (
     axes_in_a_row,
     bare,
-    check_result,
     course,
     entitle,
     event_times,
@@ -42,7 +39,7 @@ def plot_components(result: Cleaned, *, show: bool = True) -> Figure:
         A topography for each component with the kind of artifact it holds, the probability,
         and the index of stability if it was computed. Removed components have a frame.
     """
-    check_result(result)
+    _validate_type(result, Cleaned, "result", "Cleaned")
     seen = glances(result)
     maps = small_maps(result.ica.get_components(), info_of(result, result.ica.ch_names))
     n_columns = int(np.ceil(np.sqrt(2 * len(seen))))  # a page about twice as wide as high
@@ -83,8 +80,7 @@ def _label(ax: Axes, glance: Glance) -> None:
     title = f"{glance.name}\n{glance.text}{trust}"
     ax.set_title(title, fontsize="x-small", color=REMOVED if glance.removed else "k")
     ax.set_xlabel("removed" if glance.removed else "", fontsize="x-small", color=REMOVED)
-    for spine in ax.spines.values():
-        spine.set(visible=glance.removed, color=REMOVED, linewidth=1.5)
+    ax.spines[:].set(visible=glance.removed, color=REMOVED, linewidth=1.5)
 
 
 @fill_doc
@@ -111,14 +107,13 @@ def plot_component(
     figure : instance of Figure
         The figure; ticks below the time course are the events that were found.
     """
-    check_result(result)
+    _validate_type(result, Cleaned, "result", "Cleaned")
     component = _checked_component(result, component)
     axes = axes_in_a_row(axes, 2, (10, 2.8), gap=1.3, width_ratios=[1, 3.5])
     raw, source = result._filtered, course(result, component)
     weights = result.ica.get_components()[:, component]
-    most = np.abs(weights).max()
     info = info_of(result, result.ica.ch_names)
-    plot_map(axes[0], weights / most, info, "weight", (-1, 1), SIGNED)
+    plot_map(axes[0], weights / np.abs(weights).max(), info, "weight", (-1, 1), SIGNED)
     entitle(axes[0], result.ica._ica_names[component])
     axes[1].plot(raw.times, source, **OUTLINE)
     low = source.min() - 0.08 * np.ptp(source)
@@ -135,9 +130,9 @@ def plot_component(
 
 def _checked_component(result: Cleaned, component: int | None) -> int:
     """Return the component to draw: the first that was removed, or the most probable one."""
+    if component is None and result.ica.exclude:
+        return int(result.ica.exclude[0])
     if component is None:
-        if result.ica.exclude:
-            return int(result.ica.exclude[0])
         return int(np.argmax([glance.row.probability for glance in glances(result)]))
     _validate_type(component, "int-like", "component", "int or None")
     n = result.ica.n_components_

@@ -1,7 +1,5 @@
 """Shared by all figures: line styles, checks of arguments, windows around events."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,27 +19,20 @@ from mne_otica.signals.windows import HALF_WINDOW
 from mne_otica.utils.checks import _check_option, _validate_type
 from mne_otica.viz.colours import AFTER, BEFORE
 
+Array = NDArray[np.float64]
 HALF = 2 * HALF_WINDOW  # seconds on either side of an event that are drawn
 
 
-def check_result(result: Cleaned) -> None:
-    """Raise unless this is a result of cleaning."""
-    _validate_type(result, Cleaned, "result", "Cleaned")
-
-
-def checked_part(
-    result: Cleaned, kind: str | None = None, *, by_events: bool = False
-) -> KindResult:
+def checked_part(result: Cleaned, kind: str | None = None, by_events: bool = False) -> KindResult:
     """Return the result for a kind that was removed, by default the first."""
-    check_result(result)
+    _validate_type(result, Cleaned, "result", "Cleaned")
     removed = {part.kind: part for part in (at_events if by_events else parts)(result)}
     if not removed:
         raise ValueError(
             f"Nothing was removed{' at events' if by_events else ''} ({result.verdict}), so there "
             "is no before and after to draw; plot_component shows the best candidate."
         )
-    if kind is None:
-        return next(iter(removed.values()))
+    kind = next(iter(removed)) if kind is None else kind
     _check_option("kind", kind, tuple(removed))
     return removed[kind]
 
@@ -65,11 +56,8 @@ def axes_in_a_row(
     margins: tuple[float, float, float] = (0.4, 0.15, 0.55),
     **options: Any,
 ) -> list[Axes]:
-    """Return the axes passed, checked, or those of a new figure, side by side.
-
-    The gap and the margins (top, right, bottom) are in inches. They are fixed, since Matplotlib's
-    layout engines take longer than the drawing.
-    """
+    """Return the axes passed, or new ones; gap and margins (top, right, bottom) are in inches."""
+    # They are fixed, since Matplotlib's layout engines take longer than the drawing.
     if axes is not None:
         _validate_type(axes, (list, tuple, np.ndarray), "axes", "a list of Axes")
         for ax in axes:
@@ -94,16 +82,14 @@ def entitle(ax: Axes, title: str, **options: Any) -> None:
     ax.set_title(title, y=1.0, **options)
 
 
-def before_and_after(
-    result: Cleaned, name: str
-) -> Iterator[tuple[NDArray[np.float64], dict[str, Any], str]]:
+def before_and_after(result: Cleaned, name: str) -> Iterator[tuple[Array, dict[str, Any], str]]:
     """Yield a channel in the band of the fit, before and after, with line style and label."""
     before, after = result.before_and_after([name])
     yield before[0], BEFORE, "before"
     yield after[0], AFTER, "after"
 
 
-def course(result: Cleaned, component: int) -> NDArray[np.float64]:
+def course(result: Cleaned, component: int) -> Array:
     """Return the time course of a component in the band of the fit."""
     return unmixing_in_volts(result.ica)[component] @ result._filtered.get_data()
 
@@ -114,18 +100,15 @@ def info_of(result: Cleaned, names: list[str]) -> mne.Info:
     return mne.pick_info(info, [info.ch_names.index(name) for name in names])
 
 
-def event_times(result: Cleaned, part: KindResult) -> NDArray[np.float64]:
+def event_times(result: Cleaned, part: KindResult) -> Array:
     """Return the times of the events of a kind, in seconds from the start."""
     raw = result._filtered
     return (part.events[:, 0] - raw.origin) / raw.sfreq
 
 
-def cut(
-    result: Cleaned, data: NDArray[np.float64], part: KindResult
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def cut(result: Cleaned, data: Array, part: KindResult) -> tuple[Array, Array]:
     """Return times and windows around the events that lie inside the recording, in µV."""
-    raw = result._filtered
-    sfreq = raw.info["sfreq"]
+    raw, sfreq = result._filtered, result._filtered.info["sfreq"]
     half = int(HALF * sfreq)
     padded = np.pad(1e6 * data, half, constant_values=np.nan)
     samples = raw.samples(part.benefit.samples[:, np.newaxis])
@@ -133,8 +116,7 @@ def cut(
     windows *= part.benefit.signs[:, np.newaxis]
     keep = np.isfinite(windows).all(axis=1)
     times = np.arange(-half, half + 1) / sfreq
-    # If all windows reach beyond the recording, draw what there is of them.
-    return times, windows[keep] if keep.any() else windows
+    return times, windows[keep] if keep.any() else windows  # or what there is of them
 
 
 def bare(ax: Axes) -> None:

@@ -1,7 +1,5 @@
 """Figures of artifacts over time: before and after, removed and kept."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
@@ -25,8 +23,6 @@ from mne_otica.viz.drawing import (
     event_times,
     finish,
 )
-
-_MOST_LINES = 30  # events drawn individually; more only hide each other
 
 
 @fill_doc
@@ -66,7 +62,8 @@ def plot_events(
     for name, ax in zip(names, axes, strict=True):
         for data, style, label in before_and_after(result, name):
             times, windows = cut(result, data, part)
-            lines = [np.c_[times, window] for window in windows[:_MOST_LINES]]
+            # More lines would only hide each other.
+            lines = [np.c_[times, window] for window in windows[:30]]
             ax.add_collection(LineCollection(lines, **(style | dict(linewidth=0.5, alpha=0.4))))
             ax.plot(times, windows.mean(axis=0), label=label, **(style | dict(linewidth=2.5)))
         ax.axvspan(-0.25, 0.25, **WINDOW)
@@ -156,7 +153,11 @@ def plot_traces(
     ch_name = worst.most_affected(1)[0] if ch_name is None else ch_name
     _check_option("ch_name", ch_name, tuple(raw.ch_names))
     _validate_number(duration, "duration", at_least=0.1)
-    start = _fullest(result, duration) if start is None else start
+    if start is None:
+        sfreq, samples = raw.info["sfreq"], [part.events for part in at_events(result)]
+        length = min(int(duration * sfreq), raw.n_times)
+        limits = length, raw.n_times, int(HALF * sfreq)
+        start = fullest_window(raw.samples(np.concatenate(samples)), *limits) / sfreq
     _validate_number(start, "start", at_least=0)
     (ax,) = axes_in_a_row(ax and [ax], 1, (10, 2.8))
     shown = (raw.times >= start) & (raw.times <= start + duration)
@@ -182,11 +183,3 @@ def _label_windows(ax: Axes, part: KindResult) -> None:
     ax.set_xlabel(f"Time from {part.event} (s)")
     ax.locator_params(axis="y", nbins=5)
     bare(ax)
-
-
-def _fullest(result: Cleaned, duration: float) -> float:
-    """Return the start of the window with the most events."""
-    raw, sfreq = result._filtered, result._filtered.info["sfreq"]
-    samples = raw.samples(np.concatenate([part.events for part in at_events(result)]))
-    length = min(int(duration * sfreq), raw.n_times)
-    return fullest_window(samples, length, raw.n_times, int(HALF * sfreq)) / sfreq

@@ -1,9 +1,4 @@
-"""A result as HTML for notebooks and reports, readable on a phone and in dark mode.
-
-All styles are limited to the class ``otica``, so that the rest of the page is not affected.
-"""
-
-from __future__ import annotations
+"""A result as HTML for notebooks and reports, readable on a phone and in dark mode."""
 
 import base64
 import io
@@ -21,7 +16,6 @@ from mne_otica.viz.colours import REMOVED, SIGNED, signed
 from mne_otica.viz.drawing import info_of, sentences
 from mne_otica.viz.topomap import STANDARD, SmallMaps, small_maps
 
-_N_CANDIDATES = 10  # rows, if fewer components may hold an artifact: they fit on a screen
 _WORDS = {"none": "nothing to remove", "poor": "cleaned poorly"}
 _STYLE = """<style>
 .otica { font: 14px/1.45 system-ui, sans-serif; max-width: 62rem; }
@@ -65,7 +59,12 @@ def head(result: Cleaned) -> str:
 
 def summary(result: Cleaned, more: str = "") -> str:
     """Return the verdict and the figures of each kind."""
-    return _box(_verdict(result), _kinds(result), _folded("All figures", _figures(result)), more)
+    status = escape(_WORDS.get(result.status, result.status))
+    text = "<br>".join(escape(text) for text in sentences(result))
+    verdict = f"<p class='verdict'><span class='status'>{status}</span>{text}</p>"
+    cells = [(escape(name), escape(value)) for name, value in result.summary()]
+    rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in cells)
+    return _box(verdict, _kinds(result), _folded("All figures", f"<table>{rows}</table>"), more)
 
 
 def candidates(result: Cleaned) -> str:
@@ -76,7 +75,7 @@ def candidates(result: Cleaned) -> str:
 def components(result: Cleaned) -> str:
     """Return small topographies of all components with the artifact each one holds."""
     maps = small_maps(result.ica.get_components(), info_of(result, result.ica.ch_names))
-    cards = "".join(_card(glance, _map(maps, glance)) for glance in glances(result))
+    cards = "".join(_card(glance, maps) for glance in glances(result))
     text = "The most probable artifact of each component, and its probability."
     if result.stability is not None:
         text += " Stability is from 0 to 1; stable does not mean brain."
@@ -96,16 +95,11 @@ def _folded(title: str, content: str) -> str:
     return f"<details><summary>{title}</summary>{content}</details>" if content else ""
 
 
-def _verdict(result: Cleaned) -> str:
-    status = escape(_WORDS.get(result.status, result.status))
-    text = "<br>".join(escape(text) for text in sentences(result))
-    return f"<p class='verdict'><span class='status'>{status}</span>{text}</p>"
-
-
 def _kinds(result: Cleaned) -> str:
     """Return a row for each kind that was removed."""
-    rows = [
-        {
+    rows = []
+    for part in parts(result):
+        row = {
             "Kind": part.kind,
             "Components": ", ".join(component_names(part.components)) or "by hand",
             "Events": str(part.n_removed) if part.benefit is not None else "–",
@@ -113,26 +107,16 @@ def _kinds(result: Cleaned) -> str:
             "Removed elsewhere": f"{part.cost:.1%}" + " in total" * (part.harm.margin is None),
             "By sham events": "–" if part.harm.sham is None else f"{part.harm.sham:.1%}",
         }
-        for part in parts(result)
-    ]
+        rows.append(row)
     return _table(rows)
-
-
-def _figures(result: Cleaned) -> str:
-    rows = "".join(
-        f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>"
-        for name, value in result.summary()
-    )
-    return f"<table>{rows}</table>"
 
 
 def _candidates(result: Cleaned) -> str:
     """Return the candidate components, most probable first, with the reasons folded."""
     likely = sorted(glances(result), key=lambda one: (not one.removed, -one.row.probability))
     n_named = sum(glance.removed or glance.row.answer != "no" for glance in likely)
-    rows = []
-    shown = [glance for glance in likely if glance.row.reason]
-    for glance in shown[: max(n_named, _N_CANDIDATES)]:
+    rows, shown = [], [glance for glance in likely if glance.row.reason]
+    for glance in shown[: max(n_named, 10)]:  # as many fit on a screen
         row = {
             "Component": glance.name,
             "Kind": glance.row.kind,
@@ -163,7 +147,12 @@ def _cell(name: str, value: str) -> str:
     return f"<td data-label='{escape(name)}'>{text}</td>"
 
 
-def _card(glance: Glance, picture: str) -> str:
+def _card(glance: Glance, maps: SmallMaps) -> str:
+    k = glance.row.component
+    if maps.images is None:
+        picture = _bars(maps.weights[:, k], glance.name)
+    else:
+        picture = topography(maps.images[k], glance.name)
     lines = [f"<b>{glance.name}</b>", escape(glance.text)]
     if glance.stability:
         lines.append(f"stability {glance.stability}")
@@ -173,18 +162,14 @@ def _card(glance: Glance, picture: str) -> str:
     return f"<div{name}>{picture}{'<br>'.join(lines)}</div>"
 
 
-def _map(maps: SmallMaps, glance: Glance) -> str:
-    """Return the topography of a component as an image clipped to the head."""
-    if maps.images is None:
-        return _bars(maps.weights[:, glance.row.component], glance.name)
-    return topography(maps.images[glance.row.component], glance.name)
-
-
 def topography(image: NDArray[np.float64], name: str) -> str:
-    """Return a small topography on a head."""
+    """Return values from -1 to 1 on a head, in the colours of MNE's topographies."""
+    colours, file = matplotlib.colormaps[SIGNED]((image + 1) / 2, bytes=True), io.BytesIO()
+    Image.fromarray(colours[..., :3].copy()).save(file, format="png")
+    data = base64.b64encode(file.getvalue()).decode()
     return (
         f"<svg viewBox='-1.1 -1.2 2.2 2.3' role='img' aria-label='Topography of {name}'>"
-        f"<image href='{_png(image)}' x='-1' y='-1' width='2' height='2' "
+        f"<image href='data:image/png;base64,{data}' x='-1' y='-1' width='2' height='2' "
         "style='clip-path: circle(50%)'/>"
         "<path d='M-.12 -.993 L0 -1.13 L.12 -.993' fill='none' stroke='currentColor' "
         "stroke-width='.03'/><circle r='1' fill='none' stroke='currentColor' "
@@ -200,11 +185,3 @@ def _bars(weights: NDArray[np.float64], name: str) -> str:
         for k, (weight, colour) in enumerate(zip(weights, signed(weights), strict=True))
     )
     return f"<svg viewBox='-1 -1 2 2' role='img' aria-label='Weights of {name}'>{bars}</svg>"
-
-
-def _png(image: NDArray[np.float64]) -> str:
-    """Return values from -1 to 1 in the colours of MNE's topographies, as a data URL."""
-    colours = matplotlib.colormaps[SIGNED]((image + 1) / 2, bytes=True)
-    file = io.BytesIO()
-    Image.fromarray(colours[..., :3].copy()).save(file, format="png")
-    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"

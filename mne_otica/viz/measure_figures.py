@@ -1,7 +1,5 @@
 """Figures of benefit and harm: topographies and spectra."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure

@@ -17,7 +17,7 @@ from mne_otica.utils.checks import _validate_flag, _validate_type
 from mne_otica.utils.docs import fill_doc
 from mne_otica.viz import html as _html
 from mne_otica.viz.component_figures import plot_component
-from mne_otica.viz.drawing import at_events, check_result, sentences
+from mne_otica.viz.drawing import at_events, sentences
 from mne_otica.viz.event_figures import plot_events, plot_removal, plot_traces
 from mne_otica.viz.measure_figures import plot_band_power, plot_benefit_and_harm
 from mne_otica.viz.stability_figures import plot_stability
@@ -50,7 +50,7 @@ def plot_cleaned(result: Cleaned, *, show: bool = True) -> Figure:
     figure : instance of Figure
         The figure, of the first kind of artifact that was removed.
     """
-    check_result(result)
+    _validate_type(result, Cleaned, "result", "Cleaned")
     removed, seen = parts(result), at_events(result)
     if not removed:
         figure = plot_component(result, show=False)
@@ -100,14 +100,16 @@ def add_artifact_report(
         the reasons.
     """
     _validate_type(report, mne.Report, "report", "Report")
-    check_result(result)
+    _validate_type(result, Cleaned, "result", "Cleaned")
     _validate_type(section, str, "section")
     _validate_flag(replace, "replace")
     options = dict(section=section, tags=("artifact",), replace=replace)
     report.add_html(_html.summary(result), "Summary", **options)
     report.add_html(_html.components(result), "All components", **options)
     for title, figure in _figures(result):
-        report.add_figure(figure, title, image_format=_format(report, figure), **options)
+        # WebP compresses topographies slowly.
+        png = report.image_format == "webp" and any(ax.images for ax in figure.axes)
+        report.add_figure(figure, title, image_format="png" if png else None, **options)
         plt.close(figure)
     report.add_html(_html.candidates(result), "Candidates", **options)
     return report
@@ -119,12 +121,6 @@ def new_report(result: Cleaned, title: str) -> mne.Report:
     report.add_custom_css(_NARROW)
     report.add_custom_js(_VIEWPORT)
     return add_artifact_report(report, result)
-
-
-def _format(report: mne.Report, figure: Figure) -> str | None:
-    """Return PNG for topographies, which WebP compresses slowly, else the report's format."""
-    has_map = any(ax.images for ax in figure.axes)
-    return "png" if has_map and report.image_format == "webp" else None
 
 
 def _figures(result: Cleaned) -> Iterator[tuple[str, Figure]]:

@@ -1,7 +1,5 @@
 """Figures of the stability of components."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
@@ -43,8 +41,13 @@ def plot_stability(stability: Stability, *, n_components: int = 5, show: bool = 
     top, middle, bottom = figure.subfigures(3, 1, height_ratios=[1, 1.6, 1])
     _plot_index(top.subplots(), stability)
     axes = middle.subplots(2, len(components), squeeze=False)
-    for component, (mean, spread) in zip(components, axes.T, strict=True):
-        _plot_maps(mean, spread, stability, component)
+    for component, (mean_ax, spread_ax) in zip(components, axes.T, strict=True):
+        mean, spread = stability.maps[:, component].mean(axis=0), stability.spread[component]
+        plot_map(mean_ax, mean / np.abs(mean).max(), stability.info, "", (-1, 1), SIGNED)
+        plot_map(spread_ax, spread, stability.info, "", (0, 1), SHARE)
+        title = f"Component {component}\nindex {stability.index[component]:.2f}"
+        mean_ax.set_title(title, fontsize="medium")
+        spread_ax.set_title(f"spread {spread.max():.2f}", fontsize="medium")
     _plot_curve(bottom.subplots(), stability, components)
     plt_show(show)
     return figure
@@ -63,18 +66,6 @@ def _plot_index(ax: Axes, stability: Stability) -> None:
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     bare(ax)
     ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), ncols=2)
-
-
-def _plot_maps(mean_ax: Axes, spread_ax: Axes, stability: Stability, component: int) -> None:
-    """Draw the mean topography over refits, and below it the standard deviation."""
-    maps = stability.maps[:, component]
-    mean = maps.mean(axis=0)
-    most = np.abs(mean).max()
-    plot_map(mean_ax, mean / most, stability.info, "", (-1, 1), SIGNED)
-    plot_map(spread_ax, stability.spread[component], stability.info, "", (0, 1), SHARE)
-    title = f"Component {component}\nindex {stability.index[component]:.2f}"
-    mean_ax.set_title(title, fontsize="medium")
-    spread_ax.set_title(f"spread {stability.spread[component].max():.2f}", fontsize="medium")
 
 
 def _plot_curve(ax: Axes, stability: Stability, components: range) -> None:

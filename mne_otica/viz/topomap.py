@@ -1,7 +1,5 @@
 """Topographies: one large one on axes, or many small ones as images."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import mne
@@ -17,18 +15,13 @@ from mne_otica.artifacts.maps import fit_sphere
 from mne_otica.signals.positions import places_of
 from mne_otica.viz.colours import BARS, SMALL
 
+Array = NDArray[np.float64]
 STANDARD = "at standard positions"  # where positions come from channel names
 _PIXELS = 40  # on each side of a small topography
-_RIM = 1.15  # radius up to which small topographies are extrapolated, in radii of the head
 
 
 def plot_map(
-    ax: Axes,
-    values: NDArray[np.float64],
-    info: mne.Info,
-    label: str,
-    limits: tuple[float, float],
-    cmap: str,
+    ax: Axes, values: Array, info: mne.Info, label: str, limits: tuple[float, float], cmap: str
 ) -> None:
     """Draw values on the head, or as bars if the positions of channels are unknown."""
     places = places_of(info)
@@ -38,16 +31,9 @@ def plot_map(
         ax.set_ylabel(label)
         ax.spines[["top", "right"]].set_visible(False)
         return
-    image, contours = mne.viz.plot_topomap(
-        values[places.picks],
-        _seen_from_above(places.points),
-        axes=ax,
-        vlim=limits,
-        cmap=cmap,
-        contours=4,
-        sphere=(0, 0, 0, 1),
-        show=False,
-    )
+    options = dict(vlim=limits, cmap=cmap, contours=4, sphere=(0, 0, 0, 1), show=False)
+    points = _seen_from_above(places.points)
+    image, contours = mne.viz.plot_topomap(values[places.picks], points, axes=ax, **options)
     # MNE draws no contours if all values are the same, as harm that is zero everywhere.
     clip_to_head(ax, *(artist for artist in (image, contours) if artist is not None))
     ax.figure.colorbar(image, ax=ax, shrink=0.7, label=label, ticks=MaxNLocator(2))
@@ -63,20 +49,15 @@ def clip_to_head(ax: Axes, *artists: Artist) -> None:
 
 
 class SmallMaps(NamedTuple):
-    """Topographies of several sets of weights, each scaled to its largest absolute weight.
+    """Topographies of several sets of weights, each scaled to its largest absolute weight."""
 
-    ``images`` are square images of values from -1 to 1, with rows from the front of the head to the
-    back; the head is their inscribed circle. It is None if positions are unknown. ``dots``
-    are the positions of the channels on a head of radius 1.
-    """
-
-    images: NDArray[np.float64] | None
-    dots: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    images: Array | None  # from the front to the back; the head is their inscribed circle
+    dots: Array  # positions of the channels on a head of radius 1
+    weights: Array
     source: str
 
 
-def small_maps(weights: NDArray[np.float64], info: mne.Info) -> SmallMaps:
+def small_maps(weights: Array, info: mne.Info) -> SmallMaps:
     """Return topographies of weights of shape (n_channels, n_maps)."""
     weights = weights / np.maximum(np.abs(weights).max(axis=0), np.finfo(float).tiny)
     places = places_of(info)
@@ -84,7 +65,7 @@ def small_maps(weights: NDArray[np.float64], info: mne.Info) -> SmallMaps:
         return SmallMaps(None, np.zeros((0, 2)), weights, places.source)
     dots, values = _seen_from_above(places.points), weights[places.picks]
     ring = np.linspace(0, 2 * np.pi, 24, endpoint=False)
-    ring = _RIM * np.c_[np.cos(ring), np.sin(ring)]
+    ring = 1.15 * np.c_[np.cos(ring), np.sin(ring)]  # up to which maps are extrapolated
     nearest = np.argmin(np.linalg.norm(ring[:, np.newaxis] - dots, axis=2), axis=1)
     interpolate = RBFInterpolator(np.r_[dots, ring], np.r_[values, values[nearest]])
     axis = np.linspace(-1, 1, _PIXELS)
@@ -93,7 +74,7 @@ def small_maps(weights: NDArray[np.float64], info: mne.Info) -> SmallMaps:
     return SmallMaps(images.T.reshape(-1, _PIXELS, _PIXELS), dots, weights, places.source)
 
 
-def _seen_from_above(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def _seen_from_above(points: Array) -> Array:
     """Project positions onto a disc of radius 1 (azimuthal equidistant projection)."""
     from_centre = points - fit_sphere(points)[0]
     polar = np.arccos(np.clip(from_centre[:, 2] / np.linalg.norm(from_centre, axis=1), -1, 1))
