@@ -1,19 +1,8 @@
-"""Discrete sources: local optima, lattices and support edges.
+"""Discrete sources: local optima, lattices and edges, Equations (15) and (16) of docs/method.
 
-Local optima. Two discrete sources can be mixed at 45 degrees in a plane. Such components are
-uncorrelated but dependent, so the cross-moments of their Gaussian scores select the few pairs for
-which a grid of rotations is tried.
-
-Lattice search. A count, such as a binomial variable, is nearly Gaussian except that its values lie
-on a lattice. The characteristic function shows it, Equation (15) of docs/method. Directions to
-start from maximise the fourth cumulants of the components that look Gaussian.
-
-Lattice fit. Only errors of its weights move the samples of such a component off the points of its
-lattice. For white data x the best weights are E[v x], with v the mean of the samples at a point, in
-which the errors cancel.
-
-Support edges. The end of the density of, say, a uniform source determines the weights of a
-component with an error of order 1 / N instead of its root, Equation (16) of docs/method.
+Two discrete sources can be mixed at 45 degrees in a plane: uncorrelated but dependent, so the
+cross-moments of their Gaussian scores select the pairs for which a grid of rotations is tried. For
+lattices, directions to start from maximise the fourth cumulants of what looks Gaussian.
 """
 
 from typing import NamedTuple
@@ -31,10 +20,10 @@ from mne_otica.solver.contrast import (
     transport_map,
 )
 from mne_otica.solver.score_functions import MERGE, merged_counts, on_lattice
+from mne_otica.utils.arrays import Array
 
 WORTHWHILE = 2e-3  # drop of the objective: more than chance, a tenth of that of a lattice found
 N_SAMPLES = 10_000  # of a subsample, to search in
-N_GRID_SAMPLES = 1_000  # enough to propose a rotation, which more samples then confirm
 N_ANGLES = 8  # of a grid over 90 degrees, fine enough for the descent that follows
 # Lattice search: components with a W2² below LOOKS_GAUSSIAN (noise has 0.001, the sum of two
 # binomial sources 0.013, one of them 0.034) are searched, MAX_BLOCK at a time, as the cumulant
@@ -43,14 +32,12 @@ LOOKS_GAUSSIAN, MAX_BLOCK = 0.02, 20
 # Random starts without success before the search ends. The probability of success halves with each
 # component beyond EASY_BLOCK.
 MIN_ROUNDS, MAX_ROUNDS, EASY_BLOCK = 12, 48, 12
-INERTIA = 0.5  # damping of the steps on the cumulants, about twice the small ones
 # Initial lengths of v; peaks have a width of about one. Shorter vectors would lead to the peak at
 # the origin, and a finer lattice cannot be distinguished from a continuous density.
 LENGTHS = np.arange(5, 16, 2)
 N_PEAK_STEPS, LONGEST_PEAK_STEP = 12, 1.5  # the latter a little more than the width of a peak
 # Smallest height of a peak. In N Gaussian samples the highest found is about 6 / √N.
 MIN_HEIGHT, MIN_HEIGHT_OF_NOISE = 0.3, 10.0
-MIN_NEW = 0.9  # length of the part of a unit vector that is orthogonal to those found
 # Lattice fit: few samples of a continuous density have gaps between them, too. Those between the
 # points of a lattice are many times as wide as the deviation of samples from their points.
 MIN_GAP, MIN_SAMPLES_AT_POINT = 10, 20
@@ -60,7 +47,6 @@ MIN_GAP, MIN_SAMPLES_AT_POINT = 10, 20
 INFORMATION = 0.9032  # of Φ in units of its width: the integral of φ² / Φ
 MAX_RATIO = 1.4
 WINDOW_PER_WEIGHT, MIN_WINDOW, MIN_WINDOW_SHARE = 10, 200, 0.02
-MAX_SHARE = 0.25  # of the samples, in both windows
 # The time grows with the fourth power of the number of components: for 128 of them it would be
 # three times that of the rest of the fit.
 MAX_WEIGHTS = 64
@@ -73,22 +59,16 @@ FAR = 6.0  # in units of the width: samples farther inside have no influence
 REACH = 2.0  # the largest change of the weights, in units of the blur that the scores leave
 
 
-def looks_discrete(X: NDArray[np.float32], W: NDArray[np.float64]) -> bool:
+def looks_discrete(X: NDArray[np.float32], W: Array) -> bool:
     """Return whether the values of any component lie on a lattice."""
     counts = bin_counts(bin_index(W.astype(np.float32) @ _subsampled(X)))
     return bool(on_lattice(merged_counts(counts)).any())
 
 
 def escape(
-    X: NDArray[np.float32],
-    W: NDArray[np.float64],
-    correlation: NDArray[np.float64],
-    rng: np.random.Generator,
-) -> NDArray[np.float64] | None:
-    """Return a rotation that is better than a local optimum W, or None if none was found.
-
-    Steps are accepted only if they lower the objective, the sum of C over the components.
-    """
+    X: NDArray[np.float32], W: Array, correlation: Array, rng: np.random.Generator
+) -> Array | None:
+    """Return a rotation with a lower objective than a local optimum W; None if none was found."""
     better = _rotate_pairs(_subsampled(X), W)
     if better is None and looks_discrete(X, W):
         return _find_lattices(X, W, correlation, rng)
@@ -102,16 +82,15 @@ def _subsampled(X: NDArray[np.float32], half: int = 0) -> NDArray[np.float32]:
 
 
 def _rotated(a: NDArray, b: NDArray, angle: float) -> NDArray:
-    """Rotate in the plane of two rows."""
     cos, sin = np.array([np.cos(angle), np.sin(angle)], dtype=a.dtype)
     return np.stack([cos * a + sin * b, cos * b - sin * a])
 
 
-def _rotate_pairs(X: NDArray[np.float32], W: NDArray[np.float64]) -> NDArray[np.float64] | None:
+def _rotate_pairs(X: NDArray[np.float32], W: Array) -> Array | None:
     """Apply plane rotations of disjoint pairs that lower the objective."""
     Y = W.astype(np.float32) @ X
     i, j = _candidate_pairs(Y)
-    grid = Y[:, :: max(1, Y.shape[1] // N_GRID_SAMPLES)]
+    grid = Y[:, :: max(1, Y.shape[1] // 1000)]  # enough to propose, more samples confirm
     angles = np.arange(N_ANGLES) * (np.pi / 2 / N_ANGLES)
 
     def value(angle: float) -> NDArray[np.float32]:
@@ -143,11 +122,8 @@ def _candidate_pairs(Y: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def _find_lattices(
-    X: NDArray[np.float32],
-    W: NDArray[np.float64],
-    correlation: NDArray[np.float64],
-    rng: np.random.Generator,
-) -> NDArray[np.float64] | None:
+    X: NDArray[np.float32], W: Array, correlation: Array, rng: np.random.Generator
+) -> Array | None:
     """Search for lattices among the components that look Gaussian, of which each leaves fewer."""
     W, correlation = W.copy(), correlation.copy()
     X, others = _subsampled(X), _subsampled(X, half=1)  # what is found must hold for both
@@ -175,9 +151,7 @@ def _find_lattices(
             return W if found else None
 
 
-def _cumulant_rotation(
-    tensor: NDArray[np.float64], size: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _cumulant_rotation(tensor: Array, size: int, rng: np.random.Generator) -> Array:
     """Maximise the sum of the absolute fourth cumulants of the rows, from a random start."""
     first, second = np.triu_indices(size)
     twice = np.where(first == second, 1, 2)  # a pair stands for both of its orders
@@ -188,14 +162,14 @@ def _cumulant_rotation(
         products = (Q[:, first] * Q[:, second] * twice) @ tensor
         gradient = np.matmul(products[:, pair], Q[:, :, np.newaxis])[:, :, 0]
         cumulants = np.sum(gradient * Q, axis=1, keepdims=True)
-        # Without the inertia the steps would oscillate where cumulants are small.
-        Q, previous = nearest_rotation(np.sign(cumulants) * gradient + INERTIA * Q), Q
+        # Without the damping the steps would oscillate where cumulants are small.
+        Q, previous = nearest_rotation(np.sign(cumulants) * gradient + 0.5 * Q), Q
         if np.sum(Q * previous, axis=1).min() > 1 - 1e-5:
             break
     return Q
 
 
-def _fourth_cumulants(Z: NDArray[np.float32]) -> NDArray[np.float64]:
+def _fourth_cumulants(Z: NDArray[np.float32]) -> Array:
     """Return the fourth cross-cumulants of white rows, for pairs of pairs of rows."""
     first, second = np.triu_indices(len(Z))
     products = Z[first] * Z[second]
@@ -206,12 +180,10 @@ def _fourth_cumulants(Z: NDArray[np.float32]) -> NDArray[np.float64]:
     return products @ products.T / Z.shape[1] - gaussian
 
 
-def search_lattices(
-    Z: NDArray[np.float32], start: NDArray[np.float64]
-) -> NDArray[np.float64] | None:
-    """Search for lattices of white data near the rows of a rotation: Equation (15) of docs/method.
+def search_lattices(Z: NDArray[np.float32], start: Array) -> Array | None:
+    """Return a rotation whose first rows are lattice directions near those of a rotation, or None.
 
-    Returns a rotation whose first rows are the directions found, or None if none was found.
+    Maximises Equation (15) of docs/method.
     """
     vectors, heights = _peaks(Z, np.concatenate([length * start for length in LENGTHS]))
     least = max(MIN_HEIGHT, MIN_HEIGHT_OF_NOISE / np.sqrt(Z.shape[1]))
@@ -222,14 +194,12 @@ def search_lattices(
         direction = vectors[k] / np.linalg.norm(vectors[k])
         across = direction - found.T @ (found @ direction)
         length = np.linalg.norm(across)
-        if length > MIN_NEW:
+        if length > 0.9:  # most of it is new
             found = np.vstack([found, across / length])
     return np.linalg.qr(found.T, mode="complete")[0].T if len(found) else None
 
 
-def _peaks(
-    Z: NDArray[np.float32], vectors: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _peaks(Z: NDArray[np.float32], vectors: Array) -> tuple[Array, Array]:
     """Maximise |φ| from many vectors at once; return the maxima and their heights."""
     n_samples = Z.shape[1]
     for _ in range(N_PEAK_STEPS):
@@ -245,10 +215,11 @@ def _peaks(
     return vectors, heights
 
 
-def fit_lattices(
-    X: NDArray[np.float32], W: NDArray[np.float64], counts: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Fit the weights of components on a lattice to its points; the others stay."""
+def fit_lattices(X: NDArray[np.float32], W: Array, counts: NDArray[np.int64]) -> Array:
+    """Fit the weights of components on a lattice to its points; the others stay.
+
+    For white x the best weights are E[v x], with v the mean of the samples at a point.
+    """
     merged, result = merged_counts(counts), W.copy()
     for i in np.flatnonzero(on_lattice(merged)):
         y = W[i].astype(np.float32) @ X
@@ -276,7 +247,7 @@ def find_edges(counts: NDArray[np.int64]) -> list[list[Edge]]:
     """Find the abrupt ends of the densities of components, from their counts."""
     n_weights, n_samples = len(counts) - 1, int(counts[0].sum())
     window = max(MIN_WINDOW, MIN_WINDOW_SHARE * n_samples, WINDOW_PER_WEIGHT * n_weights)
-    if n_weights > MAX_WEIGHTS or 2 * window + n_weights > MAX_SHARE * n_samples:
+    if n_weights > MAX_WEIGHTS or 2 * window + n_weights > n_samples / 4:
         return [[] for _ in counts]
     # About as many samples as weights are blurred out of the density.
     ranks = n_weights + window * np.arange(3)
@@ -299,15 +270,11 @@ def find_edges(counts: NDArray[np.int64]) -> list[list[Edge]]:
 
 
 def fit_edges(
-    X: NDArray[np.float32],
-    W: NDArray[np.float64],
-    edges: list[list[Edge]],
-    information: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Fit the weights of components with edges to the samples near the edges; the others stay.
+    X: NDArray[np.float32], W: Array, edges: list[list[Edge]], information: Array
+) -> Array:
+    """Fit the weights of components with edges by Equation (16), for narrower and narrower edges.
 
-    Equation (16) of docs/method, for narrower and narrower edges. ``information`` is that
-    of the scores which W was fitted with.
+    ``information`` is that of the scores which W was fitted with.
     """
     n_weights, n_samples = len(W) - 1, X.shape[1]
     result, lengths = W.copy(), None
@@ -331,15 +298,12 @@ def fit_edges(
 
 
 class _EdgeProblem:
-    """The function in Equation (16) of docs/method for the edges of one component.
-
-    Samples within a margin of an edge have influence.
-    """
+    """Equation (16) for one component, with the samples within a margin of its edges."""
 
     def __init__(
         self,
         X: NDArray[np.float32],
-        W: NDArray[np.float64],
+        W: Array,
         row: int,
         edges: list[Edge],
         margin: NDArray[np.float32],
@@ -361,12 +325,11 @@ class _EdgeProblem:
         self.values, self.factors = np.concatenate(values), np.concatenate(factors, axis=1)
 
     @property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Array:
         """The weights of the other components."""
         return self.solution[: self.n_weights]
 
-    def _value(self, solution: NDArray[np.float64], width: float) -> float:
-        """Return the function at a solution."""
+    def _value(self, solution: Array, width: float) -> float:
         inside = (self.values + solution @ self.factors) / width
         return float(self.linear @ solution - log_ndtr(inside).sum())
 
