@@ -99,4 +99,4 @@ def _checkable(raw: BaseRaw, events: NDArray[np.int64], reject: bool) -> bool:
     """Return whether the benefit can be measured at any of the events."""
     bad = annotated_bad(raw) if reject else np.zeros(raw.n_times, bool)
     bounds = window_bounds(-HALF_WINDOW, HALF_WINDOW, raw.info["sfreq"])
-    return len(whole_windows(events[:, 0] - raw.first_samp, bad, bounds).used) > 0
+    return len(whole_windows(events[:, 0] - raw.first_samp, bad, bounds)[0]) > 0

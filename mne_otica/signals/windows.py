@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
 
 import mne
 import numpy as np
+from mne.io import BaseRaw
 from numpy.typing import ArrayLike
 from scipy.fft import rfft
 from scipy.signal import get_window
@@ -21,9 +21,6 @@ from mne_otica.utils.checks import (
     _validate_type,
     warn,
 )
-
-if TYPE_CHECKING:
-    from mne.io import BaseRaw
 
 Events = Samples | str | Sequence[str]
 HALF_WINDOW = 0.25  # s on either side of an event in which the benefit is measured
@@ -50,9 +47,8 @@ class Pair:
         _validate_flag(reject, "reject_by_annotation")
         _check_match(before, after)
         chosen = _picks_to_idx(before.info, "eeg" if picks is None else picks)
-        return cls.of_arrays(
-            before, before.get_data(chosen), after.get_data(chosen), chosen, reject
-        )
+        data = before.get_data(chosen), after.get_data(chosen)
+        return cls.of_arrays(before, *data, chosen, reject)
 
     @classmethod
     def of_arrays(
@@ -176,21 +172,13 @@ def window_bounds(tmin: float, tmax: float, sfreq: float) -> tuple[int, int]:
     return start, stop
 
 
-class Whole(NamedTuple):
-    """Events with complete windows, and the number of those without."""
-
-    used: Samples
-    n_edge: int
-    n_bad: int
-
-
-def whole_windows(samples: Samples, bad: Mask, bounds: tuple[int, int]) -> Whole:
-    """Return the events whose windows lie inside the recording and hold no bad samples."""
+def whole_windows(samples: Samples, bad: Mask, bounds: tuple[int, int]) -> tuple[Samples, int, int]:
+    """Return the events whose windows are inside and good, and how many are cut, and are bad."""
     start, stop = bounds
     inside = samples[(samples + start >= 0) & (samples + stop <= bad.size)]
     n_bad_until = np.r_[0, np.cumsum(bad)]
     used = inside[n_bad_until[inside + stop] == n_bad_until[inside + start]]
-    return Whole(used, len(samples) - len(inside), len(inside) - len(used))
+    return used, len(samples) - len(inside), len(inside) - len(used)
 
 
 def fullest_window(samples: Samples, length: int, n_times: int, margin: int) -> int:
@@ -215,10 +203,8 @@ def free_samples(pair: Pair, samples: Samples, bounds: tuple[int, int], margin: 
 def free_spectra(pair: Pair, free: Mask) -> tuple[Array, Array]:
     """Return frequencies and the power of before, after and their difference, shape (3, n_freqs).
 
-    Welch's density of the stretches of two seconds that are free, as a mean over channels. SciPy
-    would want the stretches side by side, and a transform of the difference as well.
+    Welch's density of the stretches of two seconds that are free, or shorter, over channels.
     """
-    # A shorter stretch is taken where there is none of two seconds.
     lengths = (int(seconds * pair.sfreq) for seconds in (2.0, 1.0, 0.5))
     starts, length = next(((s, n) for n in lengths if (s := _tiles(free, n))), ([], 0))
     if not length:

@@ -14,16 +14,12 @@ from mne_otica.utils.arrays import Array
 
 @dataclass(frozen=True)
 class Contribution:
-    """Sources of one kind.
+    """Sources of one kind."""
 
-    ``maps`` has the shape (n_channels, n_sources), ``signals`` (n_sources, n_times); ``onsets``
-    are the times of its events in seconds, if it has any, and ``kind`` is that of the artifact.
-    """
-
-    maps: Array
-    signals: Array
-    onsets: Array = field(default_factory=lambda: np.zeros(0))
-    kind: str | None = None
+    maps: Array  # shape (n_channels, n_sources)
+    signals: Array  # shape (n_sources, n_times)
+    onsets: Array = field(default_factory=lambda: np.zeros(0))  # s, of events if there are any
+    kind: str | None = None  # of the artifact
 
 
 class Head:
@@ -123,11 +119,7 @@ def blink_times(n_blinks: int, duration: float, rng: Generator, pause: float = 0
 
 
 def blinks(head: Head, peaks: Array, n_times: int, sfreq: float, rng: Generator) -> Contribution:
-    """Return the blinks.
-
-    The lid closes in about 0.1 s and opens about twice as slowly, with a smooth turn at
-    both ends; height and speed vary from blink to blink.
-    """
+    """Return the blinks: the lid closes in about 0.1 s and opens about twice as slowly."""
     signal = np.zeros(n_times)
     for peak in peaks:
         closing = 0.11 * np.exp(0.12 * rng.standard_normal())

@@ -64,11 +64,6 @@ class Channels:
         rank = min(int(np.sum(kept)), max(n_samples - 1, 1))
         self.rank = rank if len(self.constant) < n_channels else 0
 
-    @property
-    def null(self) -> NDArray[np.float64]:
-        """The null space of the channels at unit variance, as columns."""
-        return self._axes[:, : len(self.std) - self.rank]
-
     def stand_in(self) -> NDArray[np.float64]:
         """Return two samples for each channel with the same means and covariance as the data."""
         deviations = self.std[:, np.newaxis] * self._axes * np.sqrt(self._variances * len(self.std))
