@@ -22,7 +22,7 @@ from scipy.signal import butter, sosfiltfilt
 from mne_otica.signals.reading import LowRate, bridge, of_steps
 from mne_otica.signals.spectra import Spectra
 from mne_otica.signals.unmixing import unmixing_in_volts
-from mne_otica.utils.arrays import Array, Mask, Samples
+from mne_otica.utils.arrays import Array, Mask, Samples, Single
 from mne_otica.utils.checks import _validate_flag, _validate_type, warn
 
 BAND = (1.0, 10.0)  # Hz; where a blink stands out from drift and muscle
@@ -58,23 +58,23 @@ class Prepared:
     ``good`` marks the samples outside bad spans; ``step`` samples of the input make one here.
     """
 
-    courses: NDArray[np.float32]
+    courses: Single
     good: Mask
     sfreq: float
     step: int
 
     @property
-    def band(self) -> NDArray[np.float32]:
+    def band(self) -> Single:
         """The signals in the band of blinks."""
         return self.courses[0]
 
     @property
-    def slow(self) -> NDArray[np.float32]:
+    def slow(self) -> Single:
         """The signals, only smoothed."""
         return self.courses[1]
 
     @property
-    def wide(self) -> NDArray[np.float32]:
+    def wide(self) -> Single:
         """The signals, neither smoothed nor limited to a band."""
         return self.courses[2]
 

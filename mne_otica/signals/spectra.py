@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.fft import rfft
 from scipy.ndimage import median_filter
 
-from mne_otica.utils.arrays import Array, Mask, Samples
+from mne_otica.utils.arrays import Array, Mask, Samples, Single
 
 MOST_TILES = 300  # stretches used, spread evenly over a long recording
 HIGHEST = 100.0  # Hz; enough to recognise muscle and mains
@@ -59,7 +59,7 @@ class Spectra:
         return Spectra(mixed, self.freqs, self.starts)
 
     @property
-    def power(self) -> NDArray[np.float32]:
+    def power(self) -> Single:
         """Power density in units squared per hertz, shape (n_signals, n_tiles, n_freqs)."""
         return self.coefficients.real**2 + self.coefficients.imag**2
 
@@ -167,7 +167,7 @@ def _hum(freqs: Array, density: Array, mean: Array) -> tuple[Array, Array]:
     return tuple(np.fmax.reduce(found, axis=1))
 
 
-def _unsteadiness(power: NDArray[np.float32], high: Mask) -> Array:
+def _unsteadiness(power: Single, high: Mask) -> Array:
     low, top = np.quantile(np.log(power), [0.1, 0.9], axis=1)
     width = (top - low) / 2.563  # of a normal distribution, in deviations
     # A Hann window makes neighbouring frequencies depend on each other.

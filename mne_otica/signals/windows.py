@@ -205,9 +205,12 @@ def free_spectra(pair: Pair, free: Mask) -> tuple[Array, Array]:
 
     Welch's density of the stretches of two seconds that are free, or shorter, over channels.
     """
-    lengths = (int(seconds * pair.sfreq) for seconds in (2.0, 1.0, 0.5))
-    starts, length = next(((s, n) for n in lengths if (s := _tiles(free, n))), ([], 0))
-    if not length:
+    for seconds in (2.0, 1.0, 0.5):
+        length, stretches = int(seconds * pair.sfreq), runs(free)
+        starts = [k for a, b in stretches for k in range(a, b - length + 1, length)]
+        if starts:
+            break
+    else:
         return np.zeros(0), np.zeros((3, 0))
     window = get_window("hamming", length)
     power = np.zeros((3, length // 2 + 1))
@@ -221,11 +224,6 @@ def free_spectra(pair: Pair, free: Mask) -> tuple[Array, Array]:
     if length % 2 == 0:
         power[:, -1] /= 2  # as this one
     return np.fft.rfftfreq(length, 1 / pair.sfreq), power
-
-
-def _tiles(free: Mask, length: int) -> list[int]:
-    """Return the starts of adjacent free stretches of this length."""
-    return [k for start, stop in runs(free) for k in range(start, stop - length + 1, length)]
 
 
 def rank_of(data: Array, info: mne.Info) -> int:

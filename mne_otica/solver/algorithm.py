@@ -22,7 +22,7 @@ from mne_otica.solver._linalg import (
 from mne_otica.solver.contrast import Evaluation, Objective, Solution, gaussian_floor
 from mne_otica.solver.discrete import MAX_HALVINGS, N_SAMPLES, WORTHWHILE, escape
 from mne_otica.solver.likelihood import NEGLIGIBLE_SHARE, refine_fully, refine_rotation
-from mne_otica.utils.arrays import Array
+from mne_otica.utils.arrays import Array, Single
 
 # Fixed-point iterations go on while they rotate any component by more than 40 degrees (its cosine)
 # and gain more than this.
@@ -47,7 +47,7 @@ def solve(
     X = np.asarray(X, dtype=np.float32)
     n_iter = n_evaluations = 0
 
-    def descend(X: NDArray[np.float32], W: Array) -> Solution:
+    def descend(X: Single, W: Array) -> Solution:
         """Descend with the iterations that are left."""
         nonlocal n_iter, n_evaluations
         solution = minimise(Objective(X), W, tol, max_iter - n_iter, on_step)
@@ -77,9 +77,7 @@ def solve(
     return best._replace(n_iter=n_iter, n_evaluations=n_evaluations)
 
 
-def subsample(
-    X: NDArray[np.float32], n_samples: int, rng: np.random.Generator
-) -> NDArray[np.float32]:
+def subsample(X: Single, n_samples: int, rng: np.random.Generator) -> Single:
     """Draw a subsample and whiten it again; neighbouring samples are correlated."""
     spans = np.arange(n_samples) + rng.random(n_samples)
     X = X[:, (spans * (X.shape[1] / n_samples)).astype(int)]

@@ -5,7 +5,7 @@ in fixed bins and maps all samples of a bin to the mean of its targets, in O(N).
 """
 
 import threading
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from scipy.sparse import csc_array
 from scipy.special import ndtri
 
 from mne_otica.solver._linalg import in_threads
-from mne_otica.utils.arrays import Array
+from mne_otica.utils.arrays import Array, Single
 
 # Bins are uniform in u = y / (|y| + KNEE): fine in the bulk, but still able to distinguish
 # samples at 5 and 50 standard deviations, which blinks and pops reach.
@@ -109,7 +109,7 @@ def bin_counts(index: NDArray[np.uint16]) -> NDArray[np.int64]:
     return np.stack([np.bincount(row, minlength=N_BINS) for row in index])
 
 
-def targets_and_slopes(counts: NDArray[np.int64]) -> tuple[NDArray[np.float32], Array]:
+def targets_and_slopes(counts: NDArray[np.int64]) -> tuple[Single, Array]:
     """Return the mean Gaussian target of each bin and the mean slope of the map, Equation (6).
 
     The slope is E[T'(y)] with T' = f / φ(T) and the density f of merged bins.
@@ -125,16 +125,10 @@ def targets_and_slopes(counts: NDArray[np.int64]) -> tuple[NDArray[np.float32], 
     # If all samples are in one merged bin, the density is zero at both of its edges. The expected
     # square of a share exceeds the square of the true share by about the share over N.
     squared = probability * np.maximum(probability - 1 / n_samples, 0)
-    slopes = np.sum(squared / (np.maximum(phi, 1e-9) * _slope_bin_widths()), axis=1)
-    return targets.astype(np.float32), np.maximum(slopes, 1)  # with unit variance (Jensen)
-
-
-@cache
-def _slope_bin_widths() -> Array:
-    """Return the widths of the merged bins; the two open ones get the width of their neighbours."""
     widths = np.diff(bin_edges(N_SLOPE_BINS))
-    widths[[0, -1]] = widths[[1, -2]]
-    return widths
+    widths[[0, -1]] = widths[[1, -2]]  # the open ones
+    slopes = np.sum(squared / (np.maximum(phi, 1e-9) * widths), axis=1)
+    return targets.astype(np.float32), np.maximum(slopes, 1)  # with unit variance (Jensen)
 
 
 class Evaluation(NamedTuple):
@@ -183,8 +177,8 @@ class Solution(NamedTuple):
 class _Chunk(NamedTuple):
     """A chunk of the samples, and buffers for its components and their bins."""
 
-    X: NDArray[np.float32]
-    Y: NDArray[np.float32]
+    X: Single
+    Y: Single
     index: NDArray[np.uint16]
     start: int  # number of its first sample
 
@@ -192,10 +186,10 @@ class _Chunk(NamedTuple):
 class Objective:
     """The sum of C over the components of W X, by the binned transport map; X is whitened."""
 
-    def __init__(self, X: NDArray[np.float32]) -> None:
+    def __init__(self, X: Single) -> None:
         self.X = X
         self.n_evaluations = 0
-        self._scales: NDArray[np.float32] | None = None
+        self._scales: Single | None = None
         self._first = N_BINS * np.arange(len(X), dtype=np.int32)[:, np.newaxis]
         # Allocated once for all passes; each chunk is contiguous.
         Y, index = np.empty(X.size, dtype=np.float32), np.empty(X.size, dtype=np.uint16)
@@ -236,7 +230,7 @@ class Objective:
     def powers(self, n_spans: int) -> Array:
         """Return the power of the components counted last, in successive spans of time."""
 
-        def summed(chunk: _Chunk) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        def summed(chunk: _Chunk) -> tuple[NDArray[np.intp], Single]:
             spans, starts = np.unique(self._spans(chunk, n_spans), return_index=True)
             squares = np.square(chunk.Y, out=_work(chunk.Y.shape))
             return spans, np.add.reduceat(squares, starts, axis=1)
@@ -251,7 +245,7 @@ class Objective:
         number = np.arange(chunk.start, chunk.start + chunk.X.shape[1])
         return number * n_spans // self.X.shape[1]
 
-    def _in_time(self, table: NDArray[np.float32], chunk: _Chunk) -> NDArray[np.float32]:
+    def _in_time(self, table: Single, chunk: _Chunk) -> Single:
         """Go from a value for each span to one for each sample."""
         spans = self._spans(chunk, table.shape[1])
         return np.take(table, spans, axis=1, out=_work(chunk.Y.shape, use="scale"), mode="clip")
@@ -275,7 +269,7 @@ class Objective:
         """
         tables = tables.astype(np.float32, copy=False)
 
-        def moments(chunk: _Chunk) -> NDArray[np.float32]:
+        def moments(chunk: _Chunk) -> Single:
             mapped = _work(chunk.Y.shape)
             place = np.add(chunk.index, self._first, out=_work(chunk.Y.shape, np.intp))
             np.take(tables, place, out=mapped, mode="clip")

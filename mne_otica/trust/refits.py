@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mne_otica import solver
 from mne_otica.ica import METHOD
 from mne_otica.solver._linalg import Channels, one_blas_thread, project, sphering, unit_rows
-from mne_otica.utils.arrays import Array
+from mne_otica.utils.arrays import Array, Single
 
 if TYPE_CHECKING:
     from mne import BaseEpochs
@@ -35,7 +35,7 @@ MAX_SAMPLES = 30_000  # of a refit
 class Fitted:
     """The whitened principal components of a recording, in blocks."""
 
-    white: NDArray[np.float32]  # shape (n_components, n_samples)
+    white: Single  # shape (n_components, n_samples)
     starts: NDArray[np.intp]  # first sample of each block
     block: int  # samples in a block
     unmixing: Array  # from `white` to the components of the ICA, unit variance
@@ -43,12 +43,7 @@ class Fitted:
     sfreq: float
     variances: Array  # relative to the data of the fit, along the axes where they differ most
 
-    @property
-    def n_samples(self) -> int:
-        """Samples in all blocks."""
-        return self.block * len(self.starts)
-
-    def draw(self, n_blocks: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    def draw(self, n_blocks: int, rng: np.random.Generator) -> Single:
         """Return the samples of blocks drawn with replacement."""
         starts = rng.choice(self.starts, n_blocks)
         samples = (starts[:, np.newaxis] + np.arange(self.block)).ravel()

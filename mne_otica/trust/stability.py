@@ -297,7 +297,7 @@ def _check_fitted(ica: ICA) -> None:
 def _check_recording(recording: _refits.Fitted, inst: BaseRaw | BaseEpochs) -> None:
     """Raise for recordings that are too short, or not the one of the fit."""
     n_components, n_blocks = len(recording.white), len(recording.starts)
-    if n_blocks < 2 or recording.n_samples <= 2 * n_components:
+    if n_blocks < 2 or recording.block * n_blocks <= 2 * n_components:
         raise ValueError(
             f"{type(inst).__name__} has {n_blocks} block(s) of {recording.block} samples for "
             f"{n_components} components; at least 2 blocks and more than "
