@@ -254,13 +254,24 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
     n_samples = data.shape[1]
     _check_samples(ica, data)
     channels = Channels(data)
-    _check_constant(ica.info, channels)
+    types = np.array(ica.info.get_channel_types())
+    for kind in np.unique(types):
+        picks = np.flatnonzero(types == kind)
+        if np.isin(picks, channels.constant).all():
+            names = _names(ica.info, picks)
+            raise ValueError(
+                f"All {kind} channels are constant ({names}); leave them out of picks."
+            )
     if channels.rank < len(data):
         causes = _rank_causes(ica.info, channels)
         logger.info(f"The {len(data)} channels have rank {channels.rank}: {causes}.")
     choose = ica.__dict__.pop("n_components_for", None)
     if choose is not None:
-        ica.n_components = choose(_n_stable(ica, channels), n_samples)
+        amplitudes = channels.std[:, np.newaxis] * channels._axes * np.sqrt(channels._variances)
+        variances = np.linalg.svd(ica._do_proj(amplitudes), compute_uv=False) ** 2
+        # The number of components of which MNE's mixing matrix is stable, as it has it
+        n_stable = min(channels.rank, int(np.sum(variances > 1e-6 * variances[0])))
+        ica.n_components = choose(n_stable, n_samples)
     stand_in = channels.stand_in()
     n_stand_in = stand_in.shape[1]
     _STOCK["_fit"](ica, stand_in, fit_type)
@@ -297,13 +308,6 @@ def _powers(ica: Any, raw: Any) -> Any:
     return mne.io.RawArray(np.sqrt(power / 2).repeat(2, axis=1), info, verbose="error")
 
 
-def _n_stable(ica: Any, channels: Channels) -> int:
-    """Return the number of components of which MNE's mixing matrix is stable, as it has it."""
-    amplitudes = channels.std[:, np.newaxis] * channels._axes * np.sqrt(channels._variances)
-    variances = np.linalg.svd(ica._do_proj(amplitudes), compute_uv=False) ** 2
-    return min(channels.rank, int(np.sum(variances > 1e-6 * variances[0])))
-
-
 def _check_samples(ica: Any, data: NDArray) -> None:
     """Raise if there are too few samples, or any that are not finite."""
     size, n_samples = data.shape
@@ -327,18 +331,6 @@ def _check_samples(ica: Any, data: NDArray) -> None:
             "Input data contains non-finite values (NaN/Inf) in "
             f"{_names(ica.info, bad)}; annotate these spans as BAD_, or leave the channels out."
         )
-
-
-def _check_constant(info: Info, channels: Channels) -> None:
-    """Raise for channel types that are constant."""
-    types = np.array(info.get_channel_types())
-    for kind in np.unique(types):
-        picks = np.flatnonzero(types == kind)
-        if np.isin(picks, channels.constant).all():
-            raise ValueError(
-                f"All {kind} channels are constant ({_names(info, picks)}); leave them out of "
-                "picks."
-            )
 
 
 def _rank_causes(info: Info, channels: Channels) -> str:

@@ -127,8 +127,6 @@ class Prepared:
 
     def pick(self, rows: Sequence[int]) -> Prepared:
         """Return some of the signals."""
-        if list(rows) == list(range(len(self.band))):
-            return self
         return replace(self, courses=self.courses[:, rows])
 
     def best_span(self, seconds: float) -> tuple[int, int] | None:

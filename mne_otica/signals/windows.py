@@ -126,8 +126,7 @@ def conditions_of(
     """Return the samples of the trials of each condition, counted from 0.
 
     ``events`` are MNE events, whose conditions are those in ``event_id`` or all that occur, or
-    the names of annotations, each of which is a condition; None has no trials. Conditions that do
-    not occur and events outside the recording are left out with a warning.
+    the names of annotations, each of which is a condition; None has no trials.
     """
     if events is None:
         return {}
@@ -148,9 +147,8 @@ def conditions_of(
             f"{raw.first_samp} to {raw.last_samp}) and are ignored; MNE's events count from "
             "raw.first_samp on."
         )
-    found = {
-        name: np.unique(samples[inside & (events[:, 2] == code)]) for name, code in event_id.items()
-    }
+    samples, codes = samples[inside], events[inside, 2]
+    found = {name: np.unique(samples[codes == code]) for name, code in event_id.items()}
     if absent := [name for name, some in found.items() if not len(some)]:
         warn(
             f"No trials of {', '.join(absent)} are in the recording; check events and event_id. "

@@ -86,10 +86,9 @@ def bump(n_times: int, sfreq: float, peak: float, rise: float, fall: float) -> A
     return np.where(np.abs(phase) < 1, (1 + np.cos(np.pi * phase)) / 2, 0)
 
 
-def brain(
-    head: Head, n_times: int, sfreq: float, rng: Generator, n_sources: int = 60, n_alpha: int = 8
-) -> Contribution:
+def brain(head: Head, n_times: int, sfreq: float, rng: Generator) -> Contribution:
     """Return the brain's sources, some with an alpha rhythm."""
+    n_sources, n_alpha = 60, 8
     directions = rng.standard_normal((n_sources, 3))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     directions[:, 2] = np.abs(directions[:, 2]) - 0.2  # the cortex is in the upper half
@@ -111,7 +110,7 @@ def brain(
     return Contribution(maps, signals)
 
 
-def blink_times(n_blinks: int, duration: float, rng: Generator, pause: float = 0.6) -> Array:
+def blink_times(n_blinks: int, duration: float, rng: Generator, pause: float) -> Array:
     """Return random blink times that are at least a pause apart."""
     slack = duration - 1 - pause * n_blinks
     gaps = np.sort(rng.uniform(0, max(slack, 0), n_blinks))

@@ -110,11 +110,7 @@ def iterate_fixed_point(
 
 
 def minimise(
-    objective: Objective,
-    W: Array,
-    tol: float,
-    max_iter: int,
-    on_step: Callable[[], None] = lambda: None,
+    objective: Objective, W: Array, tol: float, max_iter: int, on_step: Callable = lambda: None
 ) -> Solution:
     """Descend from W by Equation (8) of docs/method until steps or gains are negligible.
 
@@ -123,8 +119,11 @@ def minimise(
     planes = np.triu_indices(len(W), 1)
     W, here, values = iterate_fixed_point(objective, W, max_iter, on_step)
     n_iter = len(values) - 1
-    memory = Memory()
-    size, converged = np.pi / 2, len(W) == 1  # fixed-point iterations may rotate by 90 degrees
+    memory, size, converged = (
+        Memory(),
+        np.pi / 2,
+        len(W) == 1,
+    )  # fixed-point iterations may rotate by 90 degrees
     while n_iter < max_iter and not converged:
         gradient = here.gradient[planes]
         # The floor keeps steps in planes of nearly Gaussian components from being noise.
@@ -144,9 +143,8 @@ def minimise(
             converged = not memory.pairs  # to the resolution of the bins
             memory = Memory()
             continue
-        n_iter += 1
         memory.add(step, there.gradient[planes] - gradient)
-        W, here = W_next, there
+        n_iter, W, here = n_iter + 1, W_next, there
         values = [*values[-PLATEAU_ITER:], here.value]
         gain = (values[0] - values[-1]) / PLATEAU_ITER
         worthwhile = worthwhile_gain(objective, here)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array
 from scipy.special import ndtri
 
@@ -73,11 +73,7 @@ def gaussian_floor(n_samples: int) -> float:
 
 
 def bin_index(
-    y: NDArray,
-    knee: float | NDArray = KNEE,
-    *,
-    work: NDArray | None = None,
-    out: NDArray[np.uint16] | None = None,
+    y: NDArray, knee: ArrayLike = KNEE, *, work: NDArray | None = None, out: NDArray | None = None
 ) -> NDArray[np.uint16]:
     """Return the bin of every sample; to divide samples by a scale, multiply the knee by it."""
     u = np.abs(y, out=work)

@@ -19,7 +19,6 @@ from mne_otica.solver.score_functions import Scores, choose_smoothness, fit_scor
 from mne_otica.utils.arrays import Array
 
 MAX_FITS = 20  # of the scores: independent sources take two or three, recordings more
-MAX_SHORTENINGS, SHORTENING = 4, 0.25  # of a step in the line search, the last to zero
 # Gains below this share of what free weights gain by chance end a descent. With twice as much
 # recordings of 64 channels and few samples lose up to .1 nats held out (benchmarks.solver).
 NEGLIGIBLE_SHARE = 0.02
@@ -130,7 +129,7 @@ def _step(
     values = _values(counts, scores)
     value = negative_likelihood(values, W)
     step = limited(newton_step(gradient, curvature))
-    for remaining in reversed(range(MAX_SHORTENINGS + 1)):
+    for remaining in (4, 3, 2, 1, 0):  # shortenings, the last to zero
         W_next = unit_rows(expm(step) @ W)
         counts_next = objective.counts(W_next)
         values_next = _values(counts_next, scores)
@@ -140,7 +139,7 @@ def _step(
             return step, W_next, counts_next, value - value_next
         # Shorten only the rows whose likelihood fell.
         failed = values_next - values > SUFFICIENT_DECREASE * slopes
-        shorter = SHORTENING if remaining > 1 else 0
+        shorter = 0.25 if remaining > 1 else 0
         step = step * np.where(failed | ~failed.any(), shorter, 1)[:, np.newaxis]
     return np.zeros_like(W), W, objective.counts(W), 0.0  # converged to the resolution of the bins
 

@@ -43,12 +43,6 @@ class Fitted:
     sfreq: float
     variances: Array  # relative to the data of the fit, along the axes where they differ most
 
-    def draw(self, n_blocks: int, rng: np.random.Generator) -> Single:
-        """Return the samples of blocks drawn with replacement."""
-        starts = rng.choice(self.starts, n_blocks)
-        samples = (starts[:, np.newaxis] + np.arange(self.block)).ravel()
-        return np.asarray(self.white[:, samples])  # a memory map in worker processes
-
 
 class Refit(NamedTuple):
     """One refit."""
@@ -145,7 +139,9 @@ def refit(
 ) -> Refit:
     """Fit blocks drawn at random, from a random rotation."""
     rng = np.random.default_rng(seed)
-    X = recording.draw(n_blocks, rng)
+    starts = rng.choice(recording.starts, n_blocks)
+    samples = (starts[:, np.newaxis] + np.arange(recording.block)).ravel()
+    X = np.asarray(recording.white[:, samples])  # a memory map in worker processes
     X = X - X.mean(axis=1, keepdims=True)
     # Rotating the data gives every method a random start, also those that start from the identity.
     whitening = np.linalg.qr(rng.standard_normal((len(X), len(X))))[0] @ sphering(X)
