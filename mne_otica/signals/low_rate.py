@@ -52,16 +52,12 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True)
 class Prepared:
-    """Signals at a low rate, ready for a search.
+    """Signals at a low rate, ready for a search."""
 
-    ``courses`` has them three times, as `band`, `slow` and `wide`, shape (3, n_signals, n_times);
-    ``good`` marks the samples outside bad spans; ``step`` samples of the input make one here.
-    """
-
-    courses: Single
-    good: Mask
+    courses: Single  # `band`, `slow` and `wide`, shape (3, n_signals, n_times)
+    good: Mask  # samples outside bad spans
     sfreq: float
-    step: int
+    step: int  # samples of the input that make one here
 
     @property
     def band(self) -> Single:
@@ -82,11 +78,6 @@ class Prepared:
     def duration(self) -> float:
         """The seconds outside bad spans."""
         return self.good.sum() / self.sfreq
-
-    @cached_property
-    def all_good(self) -> bool:
-        """Whether there is no bad span."""
-        return bool(self.good.all())
 
     @cached_property
     def n_bad(self) -> Samples:
@@ -116,7 +107,7 @@ class Prepared:
 
     def outside_bad(self, signals: Array) -> Array:
         """Return the samples outside bad spans, without a copy where there is no such span."""
-        return signals if self.all_good else signals[..., self.good]
+        return signals if self.good.all() else signals[..., self.good]
 
     def middle(self, members: Sequence[int]) -> Prepared:
         """Return the median of some signals, as one signal."""

@@ -28,13 +28,12 @@ class LowRateRaw(mne.io.RawArray):
     """The filtered copy of a recording: its EEG at a low rate, in the band of the fit.
 
     ``step`` samples of the recording make one here, the first of them at the same time;
-    ``origin`` is the recording's ``first_samp``, and ``parts`` are its stretches. ``h_freq`` is the
-    upper limit of the copy, and ``band`` what was filtered at the low rate.
+    ``origin`` is the recording's ``first_samp``, and ``parts`` are its stretches.
     """
 
     step, origin, parts = 1, 0, np.zeros((0, 2), np.int64)
-    h_freq: float | None = None
-    band: tuple[float | None, float | None] = (None, None)
+    h_freq: float | None = None  # upper limit of the copy
+    band: tuple[float | None, float | None] = (None, None)  # what was filtered at the low rate
 
     @property
     def sfreq(self) -> float:

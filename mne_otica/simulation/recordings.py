@@ -27,7 +27,6 @@ from mne_otica.utils.checks import (
 )
 
 Source = Callable[[Head, int, float, Generator], Contribution]
-_LATENCY, _WIDTH = 0.35, 0.06  # s, of the peak of an evoked response and its standard deviation
 _PAUSE = 0.6  # s, a blink and the pause after it
 
 
@@ -250,7 +249,11 @@ def simulate_raw(
     if blink_times is None:
         blink_times = _sources.blink_times(n_blinks, duration, rng, _PAUSE)
     if evoked:
-        parts.append(("evoked", _evoked_part(head, evoked, size, subtract)))
+        times, signal = np.arange(n_times) / sfreq, np.zeros(n_times)
+        for onset, height in np.concatenate([np.transpose(one) for one in evoked.values()]):
+            signal += height * np.exp(-0.5 * ((times - onset - 0.35) / 0.06) ** 2)
+        near_pz = Contribution(head.radial([[0.0, -0.45, 0.9]], 0.65), signal[np.newaxis])
+        parts.append(("evoked", _scaled(near_pz, subtract, 1.0)))
     blinks = [_sources.blinks(head, blink_times, *size)]
     if eye_rotation:
         turn = _sources.rotations(head, blink_times, *size)
@@ -282,18 +285,6 @@ def simulate_raw(
 def _scaled(part: Contribution, subtract: Array, amplitude: float) -> Contribution:
     """Return sources whose largest topography in the recording, referenced, is the amplitude."""
     return replace(part, maps=part.maps * amplitude / np.abs(subtract @ part.maps).max())
-
-
-def _evoked_part(
-    head: Head, evoked: dict[str, tuple[Array, Array]], size: tuple, subtract: Array
-) -> Contribution:
-    """Return the response to the stimuli of all conditions."""
-    times, signal = np.arange(size[0]) / size[1], np.zeros(size[0])
-    for onsets, amplitudes in evoked.values():
-        for onset, amplitude in zip(onsets, amplitudes, strict=True):
-            signal += amplitude * np.exp(-0.5 * ((times - onset - _LATENCY) / _WIDTH) ** 2)
-    near_pz = head.radial([[0.0, -0.45, 0.9]], 0.65)
-    return _scaled(Contribution(near_pz, signal[np.newaxis]), subtract, 1.0)
 
 
 def _recorded(

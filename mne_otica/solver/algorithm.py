@@ -24,9 +24,6 @@ from mne_otica.solver.discrete import MAX_HALVINGS, N_SAMPLES, WORTHWHILE, escap
 from mne_otica.solver.likelihood import NEGLIGIBLE_SHARE, refine_fully, refine_rotation
 from mne_otica.utils.arrays import Array, Single
 
-# Fixed-point iterations go on while they rotate any component by more than 40 degrees (its cosine)
-# and gain more than this.
-FAR, FIXED_POINT_GAIN = 0.76, 1e-3
 # Nearly Gaussian components can be rotated for ever without effect. So the descent ends if the mean
 # gain of PLATEAU_ITER iterations is below MIN_GAIN, about what bins resolve, or below
 # NEGLIGIBLE_SHARE of what d (d - 1) / 2 angles gain on N samples by chance, about d² / 4 N.
@@ -97,11 +94,11 @@ def iterate_fixed_point(
         turn = nearest_rotation(np.diag(here.slope) - here.moments)
         # The sign of a component is arbitrary, so none is rotated by more than 90 degrees.
         turn[np.diag(turn) < 0] *= -1
-        if np.diag(turn).min() > FAR:
+        if np.diag(turn).min() > 0.76:  # all by less than 40 degrees
             break
         W_next = turn @ W
         there = objective(W_next)
-        if here.value - there.value < max(FIXED_POINT_GAIN, worthwhile_gain(objective, there)):
+        if here.value - there.value < max(1e-3, worthwhile_gain(objective, there)):
             break
         W, here = W_next, there
         values.append(here.value)

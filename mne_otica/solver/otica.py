@@ -23,9 +23,7 @@ from mne_otica.utils.checks import (
     warn,
 )
 
-ALGORITHMS = ("newton", "riemannian")
 REFINEMENTS = ("auto", "none", "rotation", "full")
-DEFAULT_MAX_ITER = 500  # the shipped recording takes 30, or 72 without a refinement
 
 
 class OTICAConvergenceWarning(UserWarning):
@@ -239,7 +237,7 @@ def check_options(
     algorithm: str, max_iter: int | str, tol: float, refine: str, compute: str
 ) -> int:
     """Check the options of the algorithms and return the number of iterations allowed."""
-    _check_option("algorithm", algorithm, ALGORITHMS)
+    _check_option("algorithm", algorithm, ("newton", "riemannian"))
     _check_option("compute", compute, tuple(riemannian.BUDGETS))
     _validate_type(refine, str, "refine")
     _check_option("refine", refine, REFINEMENTS)
@@ -251,7 +249,7 @@ def check_options(
         _check_option("max_iter", max_iter, ("auto",), extra="when it is a string")
         if algorithm == "riemannian":
             return riemannian.BUDGETS[compute].symmetric_steps
-        return DEFAULT_MAX_ITER
+        return 500  # the shipped recording takes 30, or 72 without a refinement
     if max_iter < 1:
         raise ValueError(f"max_iter must be at least 1, got {max_iter}.")
     return int(max_iter)

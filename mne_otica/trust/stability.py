@@ -232,7 +232,14 @@ def stability(
     Refits that do not converge count like the others, and a warning gives their number. Refits
     of ``method="infomax"`` and ``"picard"`` take as long as fits by these methods.
     """
-    _check_fitted(ica)
+    _validate_type(ica, mne.preprocessing.ICA, "ica", "ICA")
+    if ica.current_fit == "unfitted":
+        raise RuntimeError("No fit available. Please fit ICA.")
+    _check_option("ica.method", ica.method, tuple(_refits.UNMIX))
+    if ica.n_components_ < 2:
+        raise ValueError(
+            "The ICA has only one component, which comes back always; fit at least two."
+        )
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
     _validate_type(n_fits, "int-like", "n_fits")
     if n_fits < MIN_FITS:
@@ -281,17 +288,6 @@ def _plan(recording: _refits.Fitted, n_fits: int) -> tuple[NDArray, NDArray]:
     lengths = np.unique(np.array([length for length in shorter if length < full], dtype=int))
     n_shorter = max(MIN_FITS, round(n_fits / 5))
     return np.append(lengths, full), np.array([n_shorter] * len(lengths) + [n_fits])
-
-
-def _check_fitted(ica: ICA) -> None:
-    _validate_type(ica, mne.preprocessing.ICA, "ica", "ICA")
-    if ica.current_fit == "unfitted":
-        raise RuntimeError("No fit available. Please fit ICA.")
-    _check_option("ica.method", ica.method, tuple(_refits.UNMIX))
-    if ica.n_components_ < 2:
-        raise ValueError(
-            "The ICA has only one component, which comes back always; fit at least two."
-        )
 
 
 def _check_recording(recording: _refits.Fitted, inst: BaseRaw | BaseEpochs) -> None:
