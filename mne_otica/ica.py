@@ -1,8 +1,7 @@
 """OT-ICA as a method of MNE's ICA: as a subclass, or registered in MNE's own class.
 
-MNE does pre-whitening, PCA, the choice of dimension, reconstruction, plots and files; this
-module only supplies the rotation. Both `ICA` and `register` use the methods of `_Hooks`, which
-wrap those of MNE and leave other ICA methods alone.
+Only the rotation is done here. Both `ICA` and `register` use the methods of `_Hooks`, which wrap
+those of MNE and leave other ICA methods alone.
 """
 
 import threading
@@ -10,10 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mne
 import numpy as np
+from mne import Covariance, Info
 from mne.preprocessing import ica as _mne_ica
 from mne.utils import fill_doc, logger, verbose
 from numpy.typing import NDArray
@@ -29,9 +29,6 @@ from mne_otica.utils.checks import (
     limit_blas_threads,
 )
 
-if TYPE_CHECKING:
-    from mne import Covariance, Info
-
 METHOD = "otica"
 _StockICA = mne.preprocessing.ICA
 _STOCK_METHODS = _mne_ica._KNOWN_ICA_METHODS
@@ -44,18 +41,11 @@ _OPTIONS = {
     for name, parameter in signature(unmix).parameters.items()
     if name not in ("X", "random_state")
 }
-# A channel whose squared weight in the null space exceeds this is determined by the others: a copy
-# of another channel has a half, an interpolated channel more; a reference spreads over all.
-DEPENDENT_SHARE = 0.45
 SAMPLES_PER_SQUARED_COMPONENT = 20  # a rule of thumb for trustworthy components
 
 
 class _Hooks:
-    """Wrappers of the methods of MNE's ICA.
-
-    They call the original methods by name instead of ``super()``, because `register` puts
-    them into the class of the originals.
-    """
+    """Wrappers of MNE's methods, without ``super()``: `register` puts them into its class."""
 
     @wraps(_STOCK["__init__"])
     def __init__(self, n_components: int | float | None = None, **kwargs: Any) -> None:
@@ -189,7 +179,7 @@ class ICA(_Hooks, _StockICA):
         self,
         n_components: int | float | None = None,
         *,
-        noise_cov: "Covariance | None" = None,
+        noise_cov: Covariance | None = None,
         rng: RandomState = None,
         random_state: RandomState = None,
         method: str = METHOD,
@@ -260,21 +250,28 @@ def _check_fit_params(fit_params: dict | None, max_iter: int | str) -> dict:
 
 
 def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator) -> None:
-    """Have MNE reduce and scale the data, then rotate them.
-
-    MNE's fit gets a few samples with the same mean and covariance in place of the data, since the
-    copies made by its PCA would need most of the memory and time.
-    """
+    """Have MNE reduce and scale a few samples with the covariance of the data; rotate the data."""
     n_samples = data.shape[1]
     _check_samples(ica, data)
     channels = Channels(data)
-    _check_constant(ica.info, channels)
+    types = np.array(ica.info.get_channel_types())
+    for kind in np.unique(types):
+        picks = np.flatnonzero(types == kind)
+        if np.isin(picks, channels.constant).all():
+            names = _names(ica.info, picks)
+            raise ValueError(
+                f"All {kind} channels are constant ({names}); leave them out of picks."
+            )
     if channels.rank < len(data):
         causes = _rank_causes(ica.info, channels)
         logger.info(f"The {len(data)} channels have rank {channels.rank}: {causes}.")
     choose = ica.__dict__.pop("n_components_for", None)
     if choose is not None:
-        ica.n_components = choose(_n_stable(ica, channels), n_samples)
+        amplitudes = channels.std[:, np.newaxis] * channels._axes * np.sqrt(channels._variances)
+        variances = np.linalg.svd(ica._do_proj(amplitudes), compute_uv=False) ** 2
+        # The number of components of which MNE's mixing matrix is stable, as it has it
+        n_stable = min(channels.rank, int(np.sum(variances > 1e-6 * variances[0])))
+        ica.n_components = choose(n_stable, n_samples)
     stand_in = channels.stand_in()
     n_stand_in = stand_in.shape[1]
     _STOCK["_fit"](ica, stand_in, fit_type)
@@ -299,10 +296,7 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
 
 
 def _powers(ica: Any, raw: Any) -> Any:
-    """Return two samples that have the powers of the sources, by which MNE's fit sorts them.
-
-    The sources themselves would take four copies of the recording.
-    """
+    """Return two samples that have the powers of the sources, by which MNE's fit sorts them."""
     rotation = ica.unmixing_matrix_ @ ica.pca_components_[: ica.n_components_]
     unmixing = rotation @ ica._pre_whiten(np.eye(len(ica.ch_names)))
     level = 0.0 if ica.pca_mean_ is None else (rotation @ ica.pca_mean_)[:, np.newaxis]
@@ -312,13 +306,6 @@ def _powers(ica: Any, raw: Any) -> Any:
         power += np.sum((unmixing @ piece - level) ** 2, axis=1, keepdims=True)
     info = mne.create_info(len(power), raw.info["sfreq"])
     return mne.io.RawArray(np.sqrt(power / 2).repeat(2, axis=1), info, verbose="error")
-
-
-def _n_stable(ica: Any, channels: Channels) -> int:
-    """Return the number of components of which MNE's mixing matrix is stable, as it has it."""
-    amplitudes = channels.std[:, np.newaxis] * channels._axes * np.sqrt(channels._variances)
-    variances = np.linalg.svd(ica._do_proj(amplitudes), compute_uv=False) ** 2
-    return min(channels.rank, int(np.sum(variances > 1e-6 * variances[0])))
 
 
 def _check_samples(ica: Any, data: NDArray) -> None:
@@ -346,19 +333,7 @@ def _check_samples(ica: Any, data: NDArray) -> None:
         )
 
 
-def _check_constant(info: "Info", channels: Channels) -> None:
-    """Raise for channel types that are constant."""
-    types = np.array(info.get_channel_types())
-    for kind in np.unique(types):
-        picks = np.flatnonzero(types == kind)
-        if np.isin(picks, channels.constant).all():
-            raise ValueError(
-                f"All {kind} channels are constant ({_names(info, picks)}); leave them out of "
-                "picks."
-            )
-
-
-def _rank_causes(info: "Info", channels: Channels) -> str:
+def _rank_causes(info: Info, channels: Channels) -> str:
     """Return the reasons for a rank below the number of channels, as text."""
     causes = []
     if len(channels.constant):
@@ -371,11 +346,13 @@ def _rank_causes(info: "Info", channels: Channels) -> str:
     for kind in set(types):
         unit[types == kind] = np.linalg.norm(channels.std[types == kind])
     std = np.where(channels.std > 0, channels.std, unit)
-    null = np.linalg.qr(channels.null * (unit / std)[:, np.newaxis])[0]
+    null = channels._axes[:, : len(std) - channels.rank]
+    null = np.linalg.qr(null * (unit / std)[:, np.newaxis])[0]
     eeg = (types == "eeg") / np.sqrt(max(np.sum(types == "eeg"), 1))
     if np.linalg.norm(eeg @ null) > 0.99:
         causes.append("average reference")
-    dependent = np.flatnonzero(np.sum(null**2, axis=1) > DEPENDENT_SHARE)
+    # A copy of another channel has a half, an interpolated one more; a reference spreads over all.
+    dependent = np.flatnonzero(np.sum(null**2, axis=1) > 0.45)
     dependent = np.setdiff1d(dependent, channels.constant)
     if len(dependent) or not causes:
         names = _names(info, dependent) or "some channels are"
@@ -410,5 +387,5 @@ def _mismatch(ica: Any, inst: Any) -> str | None:
     )
 
 
-def _names(info: "Info", picks: NDArray) -> str:
+def _names(info: Info, picks: NDArray) -> str:
     return ", ".join(info.ch_names[pick] for pick in picks)

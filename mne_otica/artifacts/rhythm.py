@@ -208,7 +208,7 @@ def _beyond_chance(same: Mask, interval: float) -> float:
 def _compared(peaks: Samples, prepared: Prepared) -> Mask:
     """Tell which successive intervals are alike, of those that no bad span interrupts."""
     same = alike(np.diff(peaks))
-    if prepared.all_good:
+    if prepared.good.all():
         return same
     whole = np.diff(prepared.n_bad[peaks]) == 0
     return same[whole[1:] & whole[:-1]]

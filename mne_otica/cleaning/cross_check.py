@@ -116,7 +116,7 @@ class _Check:
         """Add components one after the other, and leave them out again if they do not help."""
         bounds = window_bounds(-2 * HALF_WINDOW, HALF_WINDOW, self.filtered.info["sfreq"])
         samples = samples // self.filtered.step
-        used = np.isin(samples, whole_windows(samples, self.bad, bounds).used)
+        used = np.isin(samples, whole_windows(samples, self.bad, bounds)[0])
         samples, signs = samples[used], signs[used]
         if not len(samples):
             return {}

@@ -86,7 +86,7 @@ def decide(raw: BaseRaw, scores: ArtifactScores, kind: str, reject: bool) -> Dec
     if kind == "blink" and components:
         bounds = window_bounds(-HALF_WINDOW, HALF_WINDOW, raw.info["sfreq"])
         samples, bad = events[:, 0] - raw.first_samp, annotated_bad(raw, reject)
-        if not len(whole_windows(samples, bad, bounds).used):
+        if not len(whole_windows(samples, bad, bounds)[0]):
             # Without times of blinks the result cannot be checked, so nothing is removed.
             reason = "no whole blink was found to check the result by"
             return Decision("unsure", [], events, reason)

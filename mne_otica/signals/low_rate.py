@@ -1,7 +1,7 @@
 """A recording, or the components of an ICA, as signals at a low rate.
 
-A recording is read once. What follows is linear, so the components at the low rate are the
-unmixed channels at the low rate, and nothing is read or filtered a second time for them.
+What follows is linear, so the components at the low rate are the unmixed channels at the low rate,
+and nothing is read or filtered a second time for them.
 """
 
 from __future__ import annotations
@@ -10,30 +10,24 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import mne
 import numpy as np
+from mne import BaseEpochs, Info
+from mne.io import BaseRaw
 from numpy.typing import NDArray
 from scipy.signal import butter, sosfiltfilt
 
 from mne_otica.signals.reading import LowRate, bridge, of_steps
 from mne_otica.signals.spectra import Spectra
 from mne_otica.signals.unmixing import unmixing_in_volts
-from mne_otica.utils.arrays import Array, Mask, Samples
+from mne_otica.utils.arrays import Array, Mask, Samples, Single
 from mne_otica.utils.checks import _validate_flag, _validate_type, warn
-
-if TYPE_CHECKING:
-    from mne import BaseEpochs, Info
-    from mne.io import BaseRaw
-    from mne.preprocessing import ICA
 
 BAND = (1.0, 10.0)  # Hz; where a blink stands out from drift and muscle
 LARGE = 4.0  # robust standard deviations; below, everything has peaks
 PLAUSIBLE_VOLTS = (1e-8, 1e-2)  # standard deviation of EEG in the band of blinks
-ENOUGH = 16000  # samples, enough for the distribution of a signal
-_REACH = 0.2  # s on either side of a large deflection that belong to it
-_LEAST_BETWEEN = 0.2  # share of the samples that have to be left between them
 
 
 class Moments(NamedTuple):
@@ -58,29 +52,25 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True)
 class Prepared:
-    """Signals at a low rate, ready for a search.
+    """Signals at a low rate, ready for a search."""
 
-    ``courses`` has them three times, as `band`, `slow` and `wide`, shape (3, n_signals, n_times);
-    ``good`` marks the samples outside bad spans; ``step`` samples of the input make one here.
-    """
-
-    courses: NDArray[np.float32]
-    good: Mask
+    courses: Single  # `band`, `slow` and `wide`, shape (3, n_signals, n_times)
+    good: Mask  # samples outside bad spans
     sfreq: float
-    step: int
+    step: int  # samples of the input that make one here
 
     @property
-    def band(self) -> NDArray[np.float32]:
+    def band(self) -> Single:
         """The signals in the band of blinks."""
         return self.courses[0]
 
     @property
-    def slow(self) -> NDArray[np.float32]:
+    def slow(self) -> Single:
         """The signals, only smoothed."""
         return self.courses[1]
 
     @property
-    def wide(self) -> NDArray[np.float32]:
+    def wide(self) -> Single:
         """The signals, neither smoothed nor limited to a band."""
         return self.courses[2]
 
@@ -88,11 +78,6 @@ class Prepared:
     def duration(self) -> float:
         """The seconds outside bad spans."""
         return self.good.sum() / self.sfreq
-
-    @cached_property
-    def all_good(self) -> bool:
-        """Whether there is no bad span."""
-        return bool(self.good.all())
 
     @cached_property
     def n_bad(self) -> Samples:
@@ -122,7 +107,7 @@ class Prepared:
 
     def outside_bad(self, signals: Array) -> Array:
         """Return the samples outside bad spans, without a copy where there is no such span."""
-        return signals if self.all_good else signals[..., self.good]
+        return signals if self.good.all() else signals[..., self.good]
 
     def middle(self, members: Sequence[int]) -> Prepared:
         """Return the median of some signals, as one signal."""
@@ -133,8 +118,6 @@ class Prepared:
 
     def pick(self, rows: Sequence[int]) -> Prepared:
         """Return some of the signals."""
-        if list(rows) == list(range(len(self.band))):
-            return self
         return replace(self, courses=self.courses[:, rows])
 
     def best_span(self, seconds: float) -> tuple[int, int] | None:
@@ -163,10 +146,7 @@ class Prepared:
 
 
 def prepared(low: Sequence[Array], bad: Mask, parts: Samples, rate: float, step: int) -> Prepared:
-    """Filter signals at the low rate, each stretch for itself; they are not changed.
-
-    Bad samples are bridged by straight lines, so that a filter does not ring at their edges.
-    """
+    """Filter signals at the low rate, each stretch for itself, with bad samples bridged."""
     courses = np.empty((3, len(low), bad.size), np.float32)
     for k, row in enumerate(low):
         for start, stop in parts[parts[:, 1] > parts[:, 0]]:
@@ -191,7 +171,7 @@ def filtered(data: Array, sfreq: float, low: float | None, high: float) -> Array
 
 def enough(x: Array) -> Array:
     """Return enough samples for the distribution of a signal."""
-    return x[:: max(1, x.size // ENOUGH)]
+    return x[:: max(1, x.size // 16000)]
 
 
 def robust_scale(x: Array) -> float:
@@ -205,18 +185,15 @@ def robust_scale(x: Array) -> float:
 def background_scale(x: Array, good: Mask, sfreq: float, scale: float) -> float:
     """Return the robust standard deviation of a signal between its large deflections.
 
-    Where someone blinks once a second, nearly every sample is part of a blink or of its
-    undershoot, and the median deviation of all samples is that of the blinks. So the
-    deflections are set aside and the scale is measured again near them: at rest between
-    blinks, but among the slow waves of sleep, which come in trains. ``scale`` is that of all
-    good samples.
+    Where someone blinks once a second, that of all good samples, ``scale``, is that of the blinks.
+    It is measured again near them: at rest between blinks, but among the slow waves of sleep.
     """
-    reach = int(_REACH * sfreq)
+    reach = int(0.2 * sfreq)  # on either side of a large deflection that belongs to it
     size = np.abs(x)
     while scale > 0:
         large = good & (size > LARGE * scale)
         between = good & near(large, 5 * reach) & ~near(large, reach)
-        if between.sum() < _LEAST_BETWEEN * good.sum():
+        if between.sum() < 0.2 * good.sum():
             break
         rest = robust_scale(x[between])
         if not 0 < rest < 0.95 * scale:
@@ -287,15 +264,12 @@ class Signals:
         spectra = self.spectra.pick(rows)
         return Signals(self.prepared.pick(rows), list(names), spectra, self.plausible_volts)
 
-    def components(self, ica: ICA) -> Signals:
+    def components(self, ica: mne.preprocessing.ICA) -> Signals:
         """Return the components of channels that were read."""
         channels, weights = self.pick(ica.ch_names), unmixing_in_volts(ica)
-        return Signals(
-            channels.prepared.mixed(weights),
-            [f"ICA{k:03d}" for k in range(ica.n_components_)],
-            channels.spectra.mixed(weights),
-            self.plausible_volts,
-        )
+        names = [f"ICA{k:03d}" for k in range(ica.n_components_)]
+        mixed = channels.prepared.mixed(weights), names, channels.spectra.mixed(weights)
+        return Signals(*mixed, self.plausible_volts)
 
 
 def _check_volts(noise: Array) -> bool:
@@ -339,7 +313,7 @@ def check_names(ch_name: str | Sequence[str], known: Sequence[str]) -> list[str]
     return names
 
 
-def check_ica(ica: ICA, inst: BaseRaw | BaseEpochs) -> None:
+def check_ica(ica: mne.preprocessing.ICA, inst: BaseRaw | BaseEpochs) -> None:
     """Raise unless the ICA is fitted, has EEG channels, and belongs to the recording."""
     if ica.current_fit == "unfitted":
         raise RuntimeError("The ICA is not fitted; call ica.fit(raw) first.")

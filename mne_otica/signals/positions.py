@@ -13,16 +13,11 @@ from mne_otica.utils.arrays import Array, Samples
 
 
 class Places(NamedTuple):
-    """The channels of an info whose positions are known.
+    """The channels of an info whose positions are known."""
 
-    ``picks`` are their indices in that info, ``info`` has only these channels. ``source`` says
-    where the positions come from: ``"positions"`` of the recording, ``"standard"`` for
-    those of the channel names in the 10-05 system, or ``"none"``.
-    """
-
-    picks: Samples
-    info: mne.Info | None
-    source: str
+    picks: Samples  # their indices in that info
+    info: mne.Info | None  # has only these channels
+    source: str  # "positions" of the recording, "standard" by the names, or "none"
 
     @property
     def points(self) -> Array:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import mne
 import numpy as np
+from mne import BaseEpochs
 from mne.filter import create_filter
+from mne.io import BaseRaw
 from mne.utils import logger
 from scipy.fft import irfft, next_fast_len, rfft
 
 from mne_otica.signals.recording import annotated_bad, mark_bad, quiet, stretches
 from mne_otica.utils.arrays import Array, Mask, Samples
 from mne_otica.utils.checks import _validate_number
-
-if TYPE_CHECKING:
-    from mne import BaseEpochs
-    from mne.io import BaseRaw
 
 Read = Callable[[int, int], Array]
 
@@ -31,13 +28,12 @@ class LowRateRaw(mne.io.RawArray):
     """The filtered copy of a recording: its EEG at a low rate, in the band of the fit.
 
     ``step`` samples of the recording make one here, the first of them at the same time;
-    ``origin`` is the recording's ``first_samp``, and ``parts`` are its stretches. ``h_freq`` is the
-    upper limit of the copy, and ``band`` what was filtered at the low rate.
+    ``origin`` is the recording's ``first_samp``, and ``parts`` are its stretches.
     """
 
     step, origin, parts = 1, 0, np.zeros((0, 2), np.int64)
-    h_freq: float | None = None
-    band: tuple[float | None, float | None] = (None, None)
+    h_freq: float | None = None  # upper limit of the copy
+    band: tuple[float | None, float | None] = (None, None)  # what was filtered at the low rate
 
     @property
     def sfreq(self) -> float:
@@ -66,19 +62,15 @@ class LowRateRaw(mne.io.RawArray):
 
 @dataclass(frozen=True)
 class LowRate:
-    """Channels of a recording at a low rate, low-pass filtered, with offsets and drifts.
-
-    ``step`` samples of the recording make one here. ``broken`` are the samples of each channel
-    that are not finite, which were interpolated, and ``bad`` those annotated as bad.
-    """
+    """Channels of a recording at a low rate, low-pass filtered, with offsets and drifts."""
 
     inst: BaseRaw | BaseEpochs
     names: list[str]
     data: Array
-    broken: Mask
-    bad: Mask
+    broken: Mask  # samples of each channel that are not finite, which were interpolated
+    bad: Mask  # samples of the recording annotated as bad
     parts: Samples
-    step: int
+    step: int  # samples of the recording that make one here
     read: Read
 
     @classmethod
@@ -141,10 +133,8 @@ def of_steps(chosen: Mask, step: int) -> Mask:
 
 
 def step_of(sfreq: float, h_freq: float | None) -> int:
-    """Return how many samples of a recording make one at the low rate.
-
-    Two for each period of the highest frequency, and one for the transition of MNE's filters.
-    """
+    """Return how many samples of a recording make one at the low rate."""
+    # Two for each period of the highest frequency, and one for the transition of MNE's filters.
     return 1 if h_freq is None else max(1, int(sfreq / (3 * max(h_freq, HIGHEST))))
 
 
@@ -216,10 +206,7 @@ def _source(
 def at_low_rate(
     read: Read, parts: Samples, n_rows: int, sfreq: float, h_freq: float | None = HIGHEST
 ) -> tuple[Array, Mask]:
-    """Low-pass filter and decimate each stretch, piece by piece, and interpolate broken samples.
-
-    The filter is that of MNE's ``raw.filter``, computed only at the samples that remain.
-    """
+    """Filter each stretch as ``raw.filter``, at the samples that remain, and bridge broken ones."""
     step, kernel = step_of(sfreq, h_freq), np.ones(1)
     if step > 1:
         kernel = create_filter(None, sfreq, None, max(h_freq, HIGHEST), verbose="error")

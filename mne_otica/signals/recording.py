@@ -6,24 +6,18 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
-from typing import TYPE_CHECKING
 
 import numpy as np
+from mne.io import BaseRaw
 from mne.utils import logger
 
 from mne_otica.utils.arrays import Mask, Samples
 from mne_otica.utils.checks import _annotations_starts_stops
 
-if TYPE_CHECKING:
-    from mne.io import BaseRaw
-
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Silence the messages of a stage, but neither its warnings nor its progress bar.
-
-    The log level stays as it is, since the progress bar depends on it.
-    """
+    """Silence the messages of a stage, but neither its warnings nor its progress bar."""
     logger.addFilter(_is_warning)
     try:
         yield
@@ -38,9 +32,8 @@ def _is_warning(record: logging.LogRecord) -> bool:
 def stretches(raw: BaseRaw) -> Samples:
     """Return starts and ends of the stretches recorded without a gap, shape (n_stretches, 2).
 
-    They end where runs were concatenated (``EDGE boundary``, ``BAD boundary``) and where the
-    acquisition was paused (``BAD_ACQ_SKIP``). Together they are the whole recording. Offsets may
-    differ between them, so filters and templates must not reach from one into the next.
+    Together they are the whole recording. Offsets may differ between them, so filters and templates
+    must not reach from one into the next.
     """
     bounds = _annotations_starts_stops(raw, ["EDGE", "BAD boundary", "BAD_ACQ_SKIP"])
     edges = np.unique(np.clip(np.r_[0, raw.n_times, *bounds], 0, raw.n_times))

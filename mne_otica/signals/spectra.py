@@ -1,8 +1,4 @@
-"""Spectra of channels and components, from stretches of a second. Arrays only.
-
-The Fourier transform is linear, so the spectra of components are those of the channels,
-unmixed, and no component is ever needed at the full rate.
-"""
+"""Spectra of channels and, unmixed, of components, from stretches of a second."""
 
 from __future__ import annotations
 
@@ -14,15 +10,11 @@ from numpy.typing import NDArray
 from scipy.fft import rfft
 from scipy.ndimage import median_filter
 
-from mne_otica.utils.arrays import Array, Mask, Samples
+from mne_otica.utils.arrays import Array, Mask, Samples, Single
 
 MOST_TILES = 300  # stretches used, spread evenly over a long recording
 HIGHEST = 100.0  # Hz; enough to recognise muscle and mains
 LINES = (50.0, 60.0)  # Hz; the mains of the world
-_LEAST_ADDED = 0.1  # of a spectrum; that much is added to it by chance
-_LEAST_TOP = 25.0  # Hz; no recording is filtered below, or there is nothing to see of muscle
-_AROUND = 7  # frequencies that the course of a spectrum is taken from
-_STEEP = 0.15  # a fall of the spectrum to this share within 10 Hz is a filter's
 
 
 @dataclass(frozen=True)
@@ -37,10 +29,7 @@ class Spectra:
     def read(
         cls, read: Callable[[int, int], NDArray], bad: Mask, sfreq: float, step: int
     ) -> Spectra:
-        """Read tiles without bad samples, spread evenly, of a recording.
-
-        Their length is a multiple of ``step``; those with a value that is not finite are left out.
-        """
+        """Read tiles of a multiple of ``step`` samples, finite and not bad, spread evenly."""
         length = step * max(1, round(sfreq / step))
         n_tiles = bad.size // length
         good = ~bad[: n_tiles * length].reshape(n_tiles, length).any(axis=1)
@@ -70,7 +59,7 @@ class Spectra:
         return Spectra(mixed, self.freqs, self.starts)
 
     @property
-    def power(self) -> NDArray[np.float32]:
+    def power(self) -> Single:
         """Power density in units squared per hertz, shape (n_signals, n_tiles, n_freqs)."""
         return self.coefficients.real**2 + self.coefficients.imag**2
 
@@ -84,11 +73,12 @@ def usable_top(spectra: Spectra) -> float:
     clear = without_lines(freqs)
     density = np.interp(freqs, freqs[clear], density[clear])
     # Not of a single rhythm, such as the answer to flashes, but of all that is around it.
-    density = median_filter(density, _AROUND, mode="nearest")
+    density = median_filter(density, 7, mode="nearest")
     ten = int(np.searchsorted(freqs, freqs[0] + 10))
-    for k in np.flatnonzero(freqs >= _LEAST_TOP):
+    # No recording is filtered below 25 Hz, or there is nothing to see of muscle.
+    for k in np.flatnonzero(freqs >= 25):
         beyond = density[k + ten :]
-        if len(beyond) and beyond.max() < _STEEP * density[k]:
+        if len(beyond) and beyond.max() < 0.15 * density[k]:
             return float(freqs[k])
     return float(freqs[-1])
 
@@ -110,8 +100,8 @@ def spectral_figures(spectra: Spectra, top: float) -> dict[str, Array]:
     those of the loudest tenth of the time, which is all there is of a muscle that is seldom
     tense, and ``loud_high`` that of what is added then.
     """
-    names = ("slope", "high", "low", "alpha", "hum", "hum_share", "unsteadiness", "density")
-    names += ("loud_slope", "loud_density", "loud_high")
+    names = "slope high low alpha hum hum_share unsteadiness density".split()
+    names += "loud_slope loud_density loud_high".split()
     n_signals = len(spectra.coefficients)
     if not spectra.coefficients.size or not np.isfinite(top):
         return {name: np.full(n_signals, np.nan) for name in names}
@@ -121,7 +111,7 @@ def spectral_figures(spectra: Spectra, top: float) -> dict[str, Array]:
     # The loudest tiles above 20 Hz
     order = np.argsort(-_mean(power[:, :, high]), axis=1)[:, : max(2, power.shape[1] // 10)]
     loud = np.take_along_axis(power, order[:, :, np.newaxis], axis=1).mean(axis=1).astype(float)
-    added = np.maximum(loud - density, _LEAST_ADDED * density)
+    added = np.maximum(loud - density, 0.1 * density)  # that much is added by chance
     around = _between(freqs, 3.5, 6) | _between(freqs, 15, 19)
     peak = np.fmax.reduce(density[:, _between(freqs, 7, 13)], axis=1, initial=np.nan)
     hum, hum_share = _hum(freqs, density, power.mean(axis=1).astype(float))
@@ -133,9 +123,7 @@ def spectral_figures(spectra: Spectra, top: float) -> dict[str, Array]:
         hum=hum,
         hum_share=hum_share,
         # Each frequency over its own median, so that none outweighs the others.
-        unsteadiness=_unsteadiness(
-            _mean(power[:, :, high] / density[:, np.newaxis, high]), int(high.sum())
-        ),
+        unsteadiness=_unsteadiness(_mean(power[:, :, high] / density[:, np.newaxis, high]), high),
         density=_mean(density[:, high]),
         loud_slope=_slope(freqs[high], loud[:, high]),
         loud_density=_mean(loud[:, high]),
@@ -179,12 +167,11 @@ def _hum(freqs: Array, density: Array, mean: Array) -> tuple[Array, Array]:
     return tuple(np.fmax.reduce(found, axis=1))
 
 
-def _unsteadiness(power: NDArray[np.float32], n_freqs: int) -> Array:
-    spread = np.log(power)
-    quartiles = np.quantile(spread, [0.1, 0.9], axis=1)
-    width = (quartiles[1] - quartiles[0]) / 2.563  # of a normal distribution, in deviations
+def _unsteadiness(power: Single, high: Mask) -> Array:
+    low, top = np.quantile(np.log(power), [0.1, 0.9], axis=1)
+    width = (top - low) / 2.563  # of a normal distribution, in deviations
     # A Hann window makes neighbouring frequencies depend on each other.
-    chance = 1.5 / max(n_freqs, 1)
+    chance = 1.5 / max(int(high.sum()), 1)
     return np.sqrt(np.maximum(width**2 - chance, 0))
 
 

@@ -1,15 +1,9 @@
 """The mixing and unmixing of any fitted :class:`mne.preprocessing.ICA`, in volts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from mne.preprocessing import ICA
 
 from mne_otica.utils.arrays import Array
-
-if TYPE_CHECKING:
-    from mne.preprocessing import ICA
 
 
 def maps_in_volts(ica: ICA) -> Array:

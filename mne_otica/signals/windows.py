@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
 
 import mne
 import numpy as np
+from mne.io import BaseRaw
 from numpy.typing import ArrayLike
 from scipy.fft import rfft
 from scipy.signal import get_window
@@ -21,9 +21,6 @@ from mne_otica.utils.checks import (
     _validate_type,
     warn,
 )
-
-if TYPE_CHECKING:
-    from mne.io import BaseRaw
 
 Events = Samples | str | Sequence[str]
 HALF_WINDOW = 0.25  # s on either side of an event in which the benefit is measured
@@ -50,9 +47,8 @@ class Pair:
         _validate_flag(reject, "reject_by_annotation")
         _check_match(before, after)
         chosen = _picks_to_idx(before.info, "eeg" if picks is None else picks)
-        return cls.of_arrays(
-            before, before.get_data(chosen), after.get_data(chosen), chosen, reject
-        )
+        data = before.get_data(chosen), after.get_data(chosen)
+        return cls.of_arrays(before, *data, chosen, reject)
 
     @classmethod
     def of_arrays(
@@ -130,8 +126,7 @@ def conditions_of(
     """Return the samples of the trials of each condition, counted from 0.
 
     ``events`` are MNE events, whose conditions are those in ``event_id`` or all that occur, or
-    the names of annotations, each of which is a condition; None has no trials. Conditions that do
-    not occur and events outside the recording are left out with a warning.
+    the names of annotations, each of which is a condition; None has no trials.
     """
     if events is None:
         return {}
@@ -152,9 +147,8 @@ def conditions_of(
             f"{raw.first_samp} to {raw.last_samp}) and are ignored; MNE's events count from "
             "raw.first_samp on."
         )
-    found = {
-        name: np.unique(samples[inside & (events[:, 2] == code)]) for name, code in event_id.items()
-    }
+    samples, codes = samples[inside], events[inside, 2]
+    found = {name: np.unique(samples[codes == code]) for name, code in event_id.items()}
     if absent := [name for name, some in found.items() if not len(some)]:
         warn(
             f"No trials of {', '.join(absent)} are in the recording; check events and event_id. "
@@ -176,21 +170,13 @@ def window_bounds(tmin: float, tmax: float, sfreq: float) -> tuple[int, int]:
     return start, stop
 
 
-class Whole(NamedTuple):
-    """Events with complete windows, and the number of those without."""
-
-    used: Samples
-    n_edge: int
-    n_bad: int
-
-
-def whole_windows(samples: Samples, bad: Mask, bounds: tuple[int, int]) -> Whole:
-    """Return the events whose windows lie inside the recording and hold no bad samples."""
+def whole_windows(samples: Samples, bad: Mask, bounds: tuple[int, int]) -> tuple[Samples, int, int]:
+    """Return the events whose windows are inside and good, and how many are cut, and are bad."""
     start, stop = bounds
     inside = samples[(samples + start >= 0) & (samples + stop <= bad.size)]
     n_bad_until = np.r_[0, np.cumsum(bad)]
     used = inside[n_bad_until[inside + stop] == n_bad_until[inside + start]]
-    return Whole(used, len(samples) - len(inside), len(inside) - len(used))
+    return used, len(samples) - len(inside), len(inside) - len(used)
 
 
 def fullest_window(samples: Samples, length: int, n_times: int, margin: int) -> int:
@@ -215,13 +201,14 @@ def free_samples(pair: Pair, samples: Samples, bounds: tuple[int, int], margin: 
 def free_spectra(pair: Pair, free: Mask) -> tuple[Array, Array]:
     """Return frequencies and the power of before, after and their difference, shape (3, n_freqs).
 
-    Welch's density of the stretches of two seconds that are free, as a mean over channels. SciPy
-    would want the stretches side by side, and a transform of the difference as well.
+    Welch's density of the stretches of two seconds that are free, or shorter, over channels.
     """
-    # A shorter stretch is taken where there is none of two seconds.
-    lengths = (int(seconds * pair.sfreq) for seconds in (2.0, 1.0, 0.5))
-    starts, length = next(((s, n) for n in lengths if (s := _tiles(free, n))), ([], 0))
-    if not length:
+    for seconds in (2.0, 1.0, 0.5):
+        length, stretches = int(seconds * pair.sfreq), runs(free)
+        starts = [k for a, b in stretches for k in range(a, b - length + 1, length)]
+        if starts:
+            break
+    else:
         return np.zeros(0), np.zeros((3, 0))
     window = get_window("hamming", length)
     power = np.zeros((3, length // 2 + 1))
@@ -235,11 +222,6 @@ def free_spectra(pair: Pair, free: Mask) -> tuple[Array, Array]:
     if length % 2 == 0:
         power[:, -1] /= 2  # as this one
     return np.fft.rfftfreq(length, 1 / pair.sfreq), power
-
-
-def _tiles(free: Mask, length: int) -> list[int]:
-    """Return the starts of adjacent free stretches of this length."""
-    return [k for start, stop in runs(free) for k in range(start, stop - length + 1, length)]
 
 
 def rank_of(data: Array, info: mne.Info) -> int:

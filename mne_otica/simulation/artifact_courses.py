@@ -8,8 +8,6 @@ from numpy.random import Generator
 from mne_otica.simulation.sources import Contribution, Head, coloured, envelope
 from mne_otica.utils.arrays import Array
 
-_TEMPLES_AND_NECK = np.array([[-0.85, 0.35, -0.1], [0.85, 0.35, -0.1], [0, -0.9, -0.3]])
-
 
 def saccades(
     head: Head, n_times: int, sfreq: float, rng: Generator, amplitude: float = 30e-6
@@ -24,20 +22,14 @@ def saccades(
         starts.append(start)
         start = stop
     onsets = np.array(starts[1:]) / sfreq
-    return Contribution(maps, amplitude * _ramped(signal, sfreq), onsets, "eye movement")
+    ramp = np.hanning(max(3, int(0.05 * sfreq)))  # a saccade takes 50 ms
+    steps = np.array([np.convolve(row, ramp / ramp.sum(), mode="same") for row in signal])
+    return Contribution(maps, amplitude * steps, onsets, "eye movement")
 
 
-def _ramped(steps: Array, sfreq: float) -> Array:
-    """Return steps that take the 50 ms of a saccade."""
-    ramp = np.hanning(max(3, int(0.05 * sfreq)))
-    return np.array([np.convolve(row, ramp / ramp.sum(), mode="same") for row in steps])
-
-
-def muscle(
-    head: Head, n_times: int, sfreq: float, rng: Generator, amplitude: float = 15e-6
-) -> Contribution:
+def muscle(head: Head, n_times: int, sfreq: float, rng: Generator) -> Contribution:
     """Return bursts of both temples and the neck, strongest above 20 Hz."""
-    maps = head.radial(_TEMPLES_AND_NECK, 0.88)
+    maps = head.radial([[-0.85, 0.35, -0.1], [0.85, 0.35, -0.1], [0, -0.9, -0.3]], 0.88)
     signal = coloured(3, n_times, sfreq, np.full(3, -1.0), rng)
     gate = np.zeros((3, n_times))
     starts = []
@@ -46,17 +38,15 @@ def muscle(
             start = int(rng.uniform(0, n_times))
             row[start : start + int(sfreq * rng.uniform(0.3, 2.0))] = rng.uniform(0.5, 2)
             starts.append(start)
-    return Contribution(maps, amplitude * signal * gate, np.sort(starts) / sfreq, "muscle")
+    return Contribution(maps, 15e-6 * signal * gate, np.sort(starts) / sfreq, "muscle")
 
 
-def heartbeat(
-    head: Head, n_times: int, sfreq: float, rng: Generator, amplitude: float = 3e-6
-) -> Contribution:
+def heartbeat(head: Head, n_times: int, sfreq: float, rng: Generator) -> Contribution:
     """Return the field of the heart: a gradient across the head, as the heart is far away."""
     slope = (head.positions - head.centre) @ np.array([-0.6, 0.1, -0.8])
     beats = np.cumsum(rng.normal(0.85, 0.05, int(n_times / sfreq / 0.6) + 2))
     beats = beats[beats < (n_times - 1) / sfreq]
-    signal = amplitude * heart_course(beats, n_times, sfreq)
+    signal = 3e-6 * heart_course(beats, n_times, sfreq)
     one_map = (slope / np.abs(slope).max())[:, np.newaxis]
     return Contribution(one_map, signal[np.newaxis], beats, "heartbeat")
 
@@ -74,12 +64,10 @@ def heart_course(beats: Array, n_times: int, sfreq: float, qrs: float = 0.012) -
     return signal
 
 
-def line(
-    head: Head, n_times: int, sfreq: float, freq: float, rng: Generator, amplitude: float = 2e-6
-) -> Contribution:
+def line(head: Head, n_times: int, sfreq: float, freq: float, rng: Generator) -> Contribution:
     """Return line noise, with a different amplitude at each electrode."""
     hum = np.cos(2 * np.pi * freq * np.arange(n_times) / sfreq)
-    return Contribution(amplitude * rng.uniform(0.3, 1.5, (head.n_channels, 1)), hum[np.newaxis])
+    return Contribution(2e-6 * rng.uniform(0.3, 1.5, (head.n_channels, 1)), hum[np.newaxis])
 
 
 def pops(
@@ -114,12 +102,7 @@ def noisy(
 
 
 def movements(
-    head: Head,
-    n_movements: int,
-    n_times: int,
-    sfreq: float,
-    rng: Generator,
-    amplitude: float = 200e-6,
+    head: Head, n_movements: int, n_times: int, sfreq: float, rng: Generator
 ) -> Contribution:
     """Return movements: slow, large, each one different."""
     maps = rng.standard_normal((head.n_channels, n_movements))
@@ -129,5 +112,5 @@ def movements(
         length = min(n_times, int(sfreq * rng.uniform(0.5, 3.0)))
         start = rng.integers(n_times - length + 1)
         shape = coloured(1, length, sfreq, np.array([2.0]), rng)[0]
-        row[start : start + length] = amplitude * shape * np.hanning(length)
+        row[start : start + length] = 200e-6 * shape * np.hanning(length)
     return Contribution(maps, signal)

@@ -20,8 +20,6 @@ CHANNELS = (
     "TP7 TP8 CP3 CP4 CPz P1 P2 P5 P6 PO7 PO8 POz AFz P9 P10 Iz"
 ).split()
 MOST_CHANNELS = 256
-# The mastoids are the reference; the others are old names of positions with new names.
-_NOT_IN_A_CAP = "M1 M2 A1 A2 T3 T4 T5 T6".split()
 
 
 def check_channels(channels: int | Sequence[str]) -> list[str]:
@@ -45,7 +43,9 @@ def _dense_cap() -> list[str]:
     """Return the channels of a 64-channel cap, then each position farthest from those before."""
     where = standard_montage().get_positions()["ch_pos"]
     names = list(CHANNELS)
-    left = [name for name in where if name not in {*names, *_NOT_IN_A_CAP}]
+    # The mastoids are the reference; the others are old names of positions with new names.
+    unused = {*names, *"M1 M2 A1 A2 T3 T4 T5 T6".split()}
+    left = [name for name in where if name not in unused]
     places = np.array([where[name] for name in left])
     chosen = np.array([where[name] for name in names])
     gap = np.linalg.norm(places[:, np.newaxis] - chosen, axis=2).min(axis=1)

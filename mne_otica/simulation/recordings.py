@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import mne
 import numpy as np
+from mne.io import RawArray
 from mne.utils import verbose
 from numpy.random import Generator
 from numpy.typing import ArrayLike
@@ -26,13 +26,7 @@ from mne_otica.utils.checks import (
     as_generator,
 )
 
-if TYPE_CHECKING:
-    from mne.io import RawArray
-
 Source = Callable[[Head, int, float, Generator], Contribution]
-_KINDS = ("blink", "eye movement", "heartbeat", "muscle", "electrode")
-_PARIETAL = [[0.0, -0.45, 0.9]]  # direction of the dipole of an evoked response, near Pz
-_LATENCY, _WIDTH = 0.35, 0.06  # s, of the peak of an evoked response and its standard deviation
 _PAUSE = 0.6  # s, a blink and the pause after it
 
 
@@ -101,7 +95,8 @@ class SimulatedRecording:
         data : ndarray, shape (n_channels, n_times)
             In volts; zero if the recording has no artifact of this kind.
         """
-        _check_option("kind", kind, _KINDS)
+        known = ("blink", "eye movement", "heartbeat", "muscle", "electrode")
+        _check_option("kind", kind, known)
         chosen = [one == kind for one in self._kinds]
         return self.mixing[:, chosen] @ self.signals[chosen]
 
@@ -221,7 +216,11 @@ def simulate_raw(
     counts = dict(pops=pops, movements=movements, noisy_channels=noisy_channels)
     for name, count in counts.items():
         _validate_type(count, "int-like", name)
-    evoked, extra = _check_evoked(evoked or {}, duration), dict(extra or {})
+    evoked = {
+        name: np.broadcast_arrays(_check_times(onsets, f"evoked[{name!r}]", duration), heights)
+        for name, (onsets, heights) in (evoked or {}).items()
+    }
+    extra = dict(extra or {})
     sizes = counts | dict(
         blink_amplitude=blink_amplitude,
         eye_rotation=eye_rotation,
@@ -243,14 +242,23 @@ def simulate_raw(
     head, size = Head(montage), (n_times, sfreq, rng)
     subtract = reference_operator(names, reference)
 
-    parts = [("brain", _scaled_brain(head, size, subtract, brain_amplitude))]
+    brain = _sources.brain(head, *size)
+    scale = brain_amplitude / np.median((subtract @ brain.maps @ brain.signals).std(axis=1))
+    parts = [("brain", replace(brain, maps=scale * brain.maps))]
     noise = noise_amplitude * rng.standard_normal((head.n_channels, n_times))
     if blink_times is None:
         blink_times = _sources.blink_times(n_blinks, duration, rng, _PAUSE)
     if evoked:
-        parts.append(("evoked", _evoked_part(head, evoked, size, subtract)))
-    blinks = _blink_parts(head, blink_times, size, subtract, blink_amplitude, eye_rotation)
-    parts += [("blink", part) for part in blinks]
+        times, signal = np.arange(n_times) / sfreq, np.zeros(n_times)
+        for onset, height in np.concatenate([np.transpose(one) for one in evoked.values()]):
+            signal += height * np.exp(-0.5 * ((times - onset - 0.35) / 0.06) ** 2)
+        near_pz = Contribution(head.radial([[0.0, -0.45, 0.9]], 0.65), signal[np.newaxis])
+        parts.append(("evoked", _scaled(near_pz, subtract, 1.0)))
+    blinks = [_sources.blinks(head, blink_times, *size)]
+    if eye_rotation:
+        turn = _sources.rotations(head, blink_times, *size)
+        blinks.append(replace(turn, signals=eye_rotation * turn.signals))
+    parts += [("blink", _scaled(part, subtract, blink_amplitude)) for part in blinks]
     if saccades:
         parts.append(("saccade", _artifacts.saccades(head, *size)))
     if muscle:
@@ -277,35 +285,6 @@ def simulate_raw(
 def _scaled(part: Contribution, subtract: Array, amplitude: float) -> Contribution:
     """Return sources whose largest topography in the recording, referenced, is the amplitude."""
     return replace(part, maps=part.maps * amplitude / np.abs(subtract @ part.maps).max())
-
-
-def _evoked_part(
-    head: Head, evoked: dict[str, tuple[Array, Array]], size: tuple, subtract: Array
-) -> Contribution:
-    """Return the response to the stimuli of all conditions."""
-    times, signal = np.arange(size[0]) / size[1], np.zeros(size[0])
-    for onsets, amplitudes in evoked.values():
-        for onset, amplitude in zip(onsets, amplitudes, strict=True):
-            signal += amplitude * np.exp(-0.5 * ((times - onset - _LATENCY) / _WIDTH) ** 2)
-    return _scaled(Contribution(head.radial(_PARIETAL, 0.65), signal[np.newaxis]), subtract, 1.0)
-
-
-def _scaled_brain(head: Head, size: tuple, subtract: Array, amplitude: float) -> Contribution:
-    """Return brain sources scaled to the given median standard deviation of the channels."""
-    brain = _sources.brain(head, *size)
-    scale = amplitude / np.median((subtract @ brain.maps @ brain.signals).std(axis=1))
-    return replace(brain, maps=scale * brain.maps)
-
-
-def _blink_parts(
-    head: Head, peaks: Array, size: tuple, subtract: Array, amplitude: float, rotation: float
-) -> list[Contribution]:
-    """Return the lids and, if requested, the eyes that rotate with them."""
-    parts = [_sources.blinks(head, peaks, *size)]
-    if rotation:
-        turn = _sources.rotations(head, peaks, *size)
-        parts.append(replace(turn, signals=rotation * turn.signals))
-    return [_scaled(part, subtract, amplitude) for part in parts]
 
 
 def _recorded(
@@ -365,13 +344,3 @@ def _check_times(times: ArrayLike, name: str, duration: float) -> Array:
             f"with {outside.sum()} outside."
         )
     return times
-
-
-def _check_evoked(
-    evoked: Mapping[str, tuple[ArrayLike, ArrayLike]], duration: float
-) -> dict[str, tuple[Array, Array]]:
-    """Return onsets and amplitudes of each condition as arrays of one length."""
-    return {
-        name: np.broadcast_arrays(_check_times(onsets, f"evoked[{name!r}]", duration), amplitudes)
-        for name, (onsets, amplitudes) in evoked.items()
-    }

@@ -14,16 +14,12 @@ from mne_otica.utils.arrays import Array
 
 @dataclass(frozen=True)
 class Contribution:
-    """Sources of one kind.
+    """Sources of one kind."""
 
-    ``maps`` has the shape (n_channels, n_sources), ``signals`` (n_sources, n_times); ``onsets``
-    are the times of its events in seconds, if it has any, and ``kind`` is that of the artifact.
-    """
-
-    maps: Array
-    signals: Array
-    onsets: Array = field(default_factory=lambda: np.zeros(0))
-    kind: str | None = None
+    maps: Array  # shape (n_channels, n_sources)
+    signals: Array  # shape (n_sources, n_times)
+    onsets: Array = field(default_factory=lambda: np.zeros(0))  # s, of events if there are any
+    kind: str | None = None  # of the artifact
 
 
 class Head:
@@ -90,10 +86,9 @@ def bump(n_times: int, sfreq: float, peak: float, rise: float, fall: float) -> A
     return np.where(np.abs(phase) < 1, (1 + np.cos(np.pi * phase)) / 2, 0)
 
 
-def brain(
-    head: Head, n_times: int, sfreq: float, rng: Generator, n_sources: int = 60, n_alpha: int = 8
-) -> Contribution:
+def brain(head: Head, n_times: int, sfreq: float, rng: Generator) -> Contribution:
     """Return the brain's sources, some with an alpha rhythm."""
+    n_sources, n_alpha = 60, 8
     directions = rng.standard_normal((n_sources, 3))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     directions[:, 2] = np.abs(directions[:, 2]) - 0.2  # the cortex is in the upper half
@@ -115,7 +110,7 @@ def brain(
     return Contribution(maps, signals)
 
 
-def blink_times(n_blinks: int, duration: float, rng: Generator, pause: float = 0.6) -> Array:
+def blink_times(n_blinks: int, duration: float, rng: Generator, pause: float) -> Array:
     """Return random blink times that are at least a pause apart."""
     slack = duration - 1 - pause * n_blinks
     gaps = np.sort(rng.uniform(0, max(slack, 0), n_blinks))
@@ -123,11 +118,7 @@ def blink_times(n_blinks: int, duration: float, rng: Generator, pause: float = 0
 
 
 def blinks(head: Head, peaks: Array, n_times: int, sfreq: float, rng: Generator) -> Contribution:
-    """Return the blinks.
-
-    The lid closes in about 0.1 s and opens about twice as slowly, with a smooth turn at
-    both ends; height and speed vary from blink to blink.
-    """
+    """Return the blinks: the lid closes in about 0.1 s and opens about twice as slowly."""
     signal = np.zeros(n_times)
     for peak in peaks:
         closing = 0.11 * np.exp(0.12 * rng.standard_normal())

@@ -1,8 +1,7 @@
 """Linear algebra of the solver: whitening, rotations, L-BFGS, chunks of samples and threads.
 
-NumPy releases the GIL in most operations, so passes over the data run on a few threads. Those of
-BLAS would compete with them, so BLAS is limited to one thread meanwhile. This needs threadpoolctl;
-without it only one thread is used here, and BLAS is not limited.
+NumPy releases the GIL in most operations, so passes over the data run on a few threads, and those
+of BLAS are limited to one meanwhile. Without threadpoolctl only one thread is used here.
 """
 
 import os
@@ -11,26 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 CHUNK_BYTES = 32 * 2**20  # of temporary copies, in double precision
-# Directions with less than a millionth of the amplitude of the others are rounding errors, as
-# an average reference or an interpolated channel leaves them in single precision.
-MIN_RELATIVE_VARIANCE = 1e-12
 # A channel is constant if it deviates from its mean by at most this many rounding errors of the
 # mean, by the bytes of a value. Single precision has little margin: EEG with an offset of 1 V
 # deviates by a hundred of them.
 ROUNDING_STEPS = {4: 8, 8: 4096}
-MIN_VARIANCE = 0.1  # of a direction in a part of white signals that is scaled to one
-LONGEST_STEP = 0.5  # radians: curvatures hold nearby, and 45 degrees only relabel components
 SUFFICIENT_DECREASE = 1e-4  # share of the linear prediction: the usual Armijo constant
-MEMORY = 10  # pairs of steps and gradient changes of L-BFGS, as usual (Nocedal and Wright: 3 to 20)
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 class Whitening(NamedTuple):
@@ -46,12 +36,9 @@ class Channels:
     def __init__(self, X: NDArray) -> None:
         n_channels, n_samples = X.shape
         self.mean = X.mean(axis=1, dtype=np.float64)
-        # Channels are scaled before the covariance is computed, so that neither small nor mixed
-        # units reduce the precision.
+        # Channels are scaled first, so that neither small nor mixed units reduce the precision.
         peak = np.abs(X.max(axis=1) - self.mean)
         peak = np.maximum(peak, np.abs(X.min(axis=1) - self.mean))
-        # A channel that varies by little more than the rounding error of its values counts as
-        # constant: its correlations with others are noise.
         precision = ROUNDING_STEPS[X.dtype.itemsize] * np.finfo(X.dtype).eps * np.abs(self.mean)
         self.constant = np.flatnonzero(peak <= precision)
         peak[self.constant] = np.inf
@@ -66,41 +53,30 @@ class Channels:
         self.correlation = covariance / n_samples / np.outer(relative_std, relative_std)
         variances, self._axes = np.linalg.eigh(self.correlation)
         self._variances = np.maximum(variances, 0)
-        # Directions no larger than the rounding errors of large offsets do not count either.
+        # Directions with less than a millionth of the amplitude of the others are rounding errors,
+        # as an average reference or an interpolated channel leaves them in single precision. Those
+        # no larger than the rounding errors of large offsets do not count either.
         varying = np.where(self.std > 0, self.std, np.inf)
         rounding = np.max(np.finfo(X.dtype).eps * np.abs(self.mean) / varying)
-        least = max(MIN_RELATIVE_VARIANCE * self._variances[-1], 16 * n_channels * rounding**2)
+        least = max(1e-12 * self._variances[-1], 16 * n_channels * rounding**2)
         kept = self._variances > least
         # Centred samples sum to zero, so the rank is at most the number of samples minus one.
         rank = min(int(np.sum(kept)), max(n_samples - 1, 1))
         self.rank = rank if len(self.constant) < n_channels else 0
 
-    @property
-    def null(self) -> NDArray[np.float64]:
-        """The null space of the channels at unit variance, as columns."""
-        return self._axes[:, : len(self.std) - self.rank]
-
     def stand_in(self) -> NDArray[np.float64]:
-        """Return a few samples with the same means and the same covariance as the data.
-
-        There are two for each channel, at equal distances on either side of the mean, so
-        moments that are averages over samples agree exactly.
-        """
+        """Return two samples for each channel with the same means and covariance as the data."""
         deviations = self.std[:, np.newaxis] * self._axes * np.sqrt(self._variances * len(self.std))
         return self.mean[:, np.newaxis] + np.hstack([deviations, -deviations])
 
     def whitening(self, n_components: int | float | None = None) -> Whitening:
-        """Whiten the leading principal components, of the largest variance first.
-
-        Takes their number, the share of the variance that they explain, or None for all.
-        """
+        """Whiten the leading components: a number, a share of the variance, or None for all."""
         kept = slice(len(self.std) - self.rank, None)
         amplitudes, axes = np.sqrt(self._variances[kept]), self._axes[:, kept]
-        # The channels are ``std * axes * amplitudes`` times white signals. Its singular vectors
-        # are the principal components, to full precision whatever the units of the channels.
-        _, stds, rotation = np.linalg.svd(
-            self.std[:, np.newaxis] * axes * amplitudes, full_matrices=False
-        )
+        # The channels are this times white signals. Its singular vectors are the principal
+        # components, to full precision whatever the units of the channels.
+        colouring = self.std[:, np.newaxis] * axes * amplitudes
+        _, stds, rotation = np.linalg.svd(colouring, full_matrices=False)
         if n_components is None:
             n_components = self.rank
         elif isinstance(n_components, float):
@@ -128,10 +104,7 @@ def project(matrix: NDArray, X: NDArray, mean: NDArray, dtype: type) -> NDArray:
 
 
 def rotation(angles: NDArray, planes: tuple[NDArray, NDArray]) -> NDArray[np.float64]:
-    """Return the Cayley transform of the skew matrix that has these entries above its diagonal.
-
-    For small angles it turns each plane (i, j) by its angle.
-    """
+    """Return the Cayley transform of a skew matrix: small angles turn each plane (i, j)."""
     size = planes[1][-1] + 1
     half = np.zeros((size, size))
     half[planes] = angles / 2
@@ -141,14 +114,11 @@ def rotation(angles: NDArray, planes: tuple[NDArray, NDArray]) -> NDArray[np.flo
 
 
 def sphering(X: NDArray) -> NDArray[np.float64]:
-    """Return the symmetric matrix that whitens a part of white signals.
-
-    The noise of a component that is rare, such as a pop, must not be amplified where the part
-    misses it.
-    """
+    """Return the symmetric matrix that whitens a part of white signals."""
     covariance = np.atleast_2d(np.cov(X, dtype=np.float64, bias=True))
     values, vectors = np.linalg.eigh(covariance)
-    return (vectors / np.sqrt(np.maximum(values, MIN_VARIANCE))) @ vectors.T
+    # The noise of a component that is rare must not be amplified where the part misses it.
+    return (vectors / np.sqrt(np.maximum(values, 0.1))) @ vectors.T
 
 
 def nearest_rotation(matrix: NDArray) -> NDArray[np.float64]:
@@ -163,8 +133,8 @@ def unit_rows(matrix: NDArray) -> NDArray:
 
 
 def limited(step: NDArray) -> NDArray:
-    """Shorten a step of which any weight or angle is too large."""
-    return step * min(1, LONGEST_STEP / np.abs(step).max(initial=1e-300))
+    """Shorten a step: curvatures hold nearby, and 45 degrees only relabel components."""
+    return step * min(1, 0.5 / np.abs(step).max(initial=1e-300))
 
 
 class Memory:
@@ -177,15 +147,12 @@ class Memory:
         """Add a step and the change of the gradient along it."""
         curvature = np.vdot(step, change)
         if curvature > 1e-10 * np.linalg.norm(step) * np.linalg.norm(change):
-            self.pairs = [*self.pairs[1 - MEMORY :], (step, change, 1 / curvature)]
+            self.pairs = [*self.pairs[-9:], (step, change, 1 / curvature)]  # ten, as usual
 
     def direction(
         self, gradient: NDArray, precondition: Callable[[NDArray], NDArray]
     ) -> NDArray[np.float64]:
-        """Return minus the approximate inverse Hessian times the gradient.
-
-        ``precondition`` multiplies by an initial approximation of the inverse Hessian.
-        """
+        """Return minus the approximate inverse Hessian times the gradient."""
         q = gradient.copy()
         weights = []
         for step, change, rho in reversed(self.pairs):
@@ -251,7 +218,7 @@ def _pool(n_workers: int, process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_workers, thread_name_prefix="mne_otica")
 
 
-def in_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+def in_threads(function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
     """Return the results in the order of the items, whatever the number of threads."""
     n_workers = min(n_threads(), len(items)) if _blas() else 1
     if n_workers < 2:

@@ -1,16 +1,8 @@
-"""The algorithm on one page: scout, descend, escape, refine.
+"""The algorithm on one page: scout, descend, escape, refine; see docs/method.
 
-Scout. With many samples, the descent begins on a subsample.
-
-Descend. The objective (4) of docs/method is minimised over rotations. Far from the sources every
-direction looks Gaussian, and the curvature is not informative: there a fixed-point iteration takes
-large steps, as in FastICA with the transport maps as nonlinearities. Limited-memory BFGS then
-starts from the curvature at independence.
-
-Escape. Where two components can be rotated to a lower objective, or any looks discrete, the
-descent goes on from there, see `discrete`.
-
-Refine. The likelihood is maximised near the optimum of the contrast, see `likelihood`.
+Far from the sources every direction looks Gaussian, and the curvature is not informative: there a
+fixed-point iteration takes large steps. Limited-memory BFGS then starts from the curvature at
+independence. `discrete` has the escape, `likelihood` the refinement.
 """
 
 from collections.abc import Callable
@@ -30,12 +22,8 @@ from mne_otica.solver._linalg import (
 from mne_otica.solver.contrast import Evaluation, Objective, Solution, gaussian_floor
 from mne_otica.solver.discrete import MAX_HALVINGS, N_SAMPLES, WORTHWHILE, escape
 from mne_otica.solver.likelihood import NEGLIGIBLE_SHARE, refine_fully, refine_rotation
+from mne_otica.utils.arrays import Array, Single
 
-# Fixed-point iterations go on while they rotate any component by more than 40 degrees (its cosine)
-# and gain more than this.
-FAR, FIXED_POINT_GAIN = 0.76, 1e-3
-# The floor of the curvature keeps steps in planes of nearly Gaussian components from being noise.
-MIN_CURVATURE = 0.05
 # Nearly Gaussian components can be rotated for ever without effect. So the descent ends if the mean
 # gain of PLATEAU_ITER iterations is below MIN_GAIN, about what bins resolve, or below
 # NEGLIGIBLE_SHARE of what d (d - 1) / 2 angles gain on N samples by chance, about d² / 4 N.
@@ -45,22 +33,18 @@ MIN_GAIN = 5e-5
 
 def solve(
     X: NDArray,
-    W: NDArray[np.float64],
+    W: Array,
     tol: float,
     max_iter: int,
     refinement: str,
     rng: np.random.Generator | None = None,
     on_step: Callable[[], None] = lambda: None,
 ) -> Solution:
-    """Find the matrix that unmixes whitened data, starting from a rotation W.
-
-    Without a generator of random numbers, the optimisation is local: there is neither a subsample
-    nor a search for better optima.
-    """
+    """Unmix whitened data from a rotation W, by a local optimisation if there is no generator."""
     X = np.asarray(X, dtype=np.float32)
     n_iter = n_evaluations = 0
 
-    def descend(X: NDArray[np.float32], W: NDArray[np.float64]) -> Solution:
+    def descend(X: Single, W: Array) -> Solution:
         """Descend with the iterations that are left."""
         nonlocal n_iter, n_evaluations
         solution = minimise(Objective(X), W, tol, max_iter - n_iter, on_step)
@@ -90,25 +74,19 @@ def solve(
     return best._replace(n_iter=n_iter, n_evaluations=n_evaluations)
 
 
-def subsample(
-    X: NDArray[np.float32], n_samples: int, rng: np.random.Generator
-) -> NDArray[np.float32]:
-    """Draw a subsample and whiten it again.
-
-    Stratified in time, since neighbouring samples are correlated.
-    """
+def subsample(X: Single, n_samples: int, rng: np.random.Generator) -> Single:
+    """Draw a subsample and whiten it again; neighbouring samples are correlated."""
     spans = np.arange(n_samples) + rng.random(n_samples)
     X = X[:, (spans * (X.shape[1] / n_samples)).astype(int)]
     return sphering(X).astype(X.dtype) @ (X - X.mean(axis=1, keepdims=True))
 
 
 def iterate_fixed_point(
-    objective: Objective, W: NDArray[np.float64], max_iter: int, on_step: Callable[[], None]
-) -> tuple[NDArray[np.float64], Evaluation, list[float]]:
-    """Iterate the fixed point for as long as it rotates far and lowers the objective.
+    objective: Objective, W: Array, max_iter: int, on_step: Callable[[], None]
+) -> tuple[Array, Evaluation, list[float]]:
+    """Iterate Equation (7) of docs/method while it rotates far and lowers the objective.
 
-    Equation (7) of docs/method. Returns the rotation, its evaluation, and the objective at the
-    start and after each iteration.
+    Returns the rotation, its evaluation, and the objective at the start and after each iteration.
     """
     here = objective(W)
     values = [here.value]
@@ -116,11 +94,11 @@ def iterate_fixed_point(
         turn = nearest_rotation(np.diag(here.slope) - here.moments)
         # The sign of a component is arbitrary, so none is rotated by more than 90 degrees.
         turn[np.diag(turn) < 0] *= -1
-        if np.diag(turn).min() > FAR:
+        if np.diag(turn).min() > 0.76:  # all by less than 40 degrees
             break
         W_next = turn @ W
         there = objective(W_next)
-        if here.value - there.value < max(FIXED_POINT_GAIN, worthwhile_gain(objective, there)):
+        if here.value - there.value < max(1e-3, worthwhile_gain(objective, there)):
             break
         W, here = W_next, there
         values.append(here.value)
@@ -129,26 +107,24 @@ def iterate_fixed_point(
 
 
 def minimise(
-    objective: Objective,
-    W: NDArray[np.float64],
-    tol: float,
-    max_iter: int,
-    on_step: Callable[[], None] = lambda: None,
+    objective: Objective, W: Array, tol: float, max_iter: int, on_step: Callable = lambda: None
 ) -> Solution:
-    """Descend from W until the rotation steps, or what they gain, are negligible.
+    """Descend from W by Equation (8) of docs/method until steps or gains are negligible.
 
-    Equation (8) of docs/method is the first step, and preconditions the others. A small gradient
-    does not mean convergence: a random rotation of many sources looks Gaussian everywhere, and its
-    gradient is tiny far from any optimum. A small preconditioned step does.
+    A small gradient does not mean convergence, since it is tiny far from any optimum, too.
     """
     planes = np.triu_indices(len(W), 1)
     W, here, values = iterate_fixed_point(objective, W, max_iter, on_step)
     n_iter = len(values) - 1
-    memory = Memory()
-    size, converged = np.pi / 2, len(W) == 1  # fixed-point iterations may rotate by 90 degrees
+    memory, size, converged = (
+        Memory(),
+        np.pi / 2,
+        len(W) == 1,
+    )  # fixed-point iterations may rotate by 90 degrees
     while n_iter < max_iter and not converged:
         gradient = here.gradient[planes]
-        curvature = np.maximum(here.curvature(planes), MIN_CURVATURE)
+        # The floor keeps steps in planes of nearly Gaussian components from being noise.
+        curvature = np.maximum(here.curvature(planes), 0.05)
         step = memory.direction(gradient, partial(np.multiply, 1 / curvature))
         if step @ gradient >= 0:
             memory, step = Memory(), -gradient / curvature
@@ -161,14 +137,11 @@ def minimise(
                 break
             step = step / 2
         else:
-            # If even a short step along the preconditioned gradient gains nothing, the descent has
-            # converged to the resolution of the bins.
-            converged = not memory.pairs
+            converged = not memory.pairs  # to the resolution of the bins
             memory = Memory()
             continue
-        n_iter += 1
         memory.add(step, there.gradient[planes] - gradient)
-        W, here = W_next, there
+        n_iter, W, here = n_iter + 1, W_next, there
         values = [*values[-PLATEAU_ITER:], here.value]
         gain = (values[0] - values[-1]) / PLATEAU_ITER
         worthwhile = worthwhile_gain(objective, here)
@@ -178,13 +151,9 @@ def minimise(
 
 
 def worthwhile_gain(objective: Objective, here: Evaluation) -> float:
-    """Return the smallest drop of the objective that is worth an iteration.
-
-    Equation (9) of docs/method. While all components look Gaussian, gains grow from next to
-    nothing, so none is negligible.
-    """
+    """Return the smallest drop worth an iteration, Equation (9) of docs/method."""
     n_components, n_samples = objective.X.shape
     chance = n_components**2 / (4 * n_samples)
     noise = n_components * gaussian_floor(n_samples) / 2 + 2 * chance
-    found = n_components - here.value > noise
+    found = n_components - here.value > noise  # before, gains grow from next to nothing
     return max(MIN_GAIN, NEGLIGIBLE_SHARE * chance) if found else MIN_GAIN

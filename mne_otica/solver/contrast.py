@@ -1,21 +1,21 @@
 """The contrast: transport to the standard Gaussian, its objective, gradient and curvature.
 
-The equations are (1) to (6) of docs/method. The exact transport map sorts the samples. `Objective`
-uses a binned one, which counts the samples in fixed bins and maps all samples of a bin to the mean
-of its targets, in O(N).
+The equations are (1) to (6) of docs/method. `Objective` does not sort the samples, but counts them
+in fixed bins and maps all samples of a bin to the mean of its targets, in O(N).
 """
 
 import threading
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array
 from scipy.special import ndtri
 
 from mne_otica.solver._linalg import in_threads
+from mne_otica.utils.arrays import Array, Single
 
 # Bins are uniform in u = y / (|y| + KNEE): fine in the bulk, but still able to distinguish
 # samples at 5 and 50 standard deviations, which blinks and pops reach.
@@ -24,14 +24,11 @@ N_BINS = 2048  # lowers C by less than 1e-4, see tests/solver/test_contrast.py
 # The mean slope needs a density, so bins are merged until each holds many samples. The
 # width of a merged bin also bounds the slope for discrete data, which would be infinite.
 N_SLOPE_BINS = 64
-# Samples are handled in an even number of chunks, for two cores. Chunks do not depend on the number
-# of threads, so neither do the sums over them.
 CHUNK_SIZE = 2**21  # numbers in a chunk: bounds the memory of temporary arrays
-MIN_THREADED = 2**16  # numbers: below, starting threads costs more than it saves
 
 
 @lru_cache(maxsize=8)
-def _density_at_quantiles(n_samples: int) -> NDArray[np.float64]:
+def _density_at_quantiles(n_samples: int) -> Array:
     """Return the Gaussian density at the quantiles 0, 1/N, ..., 1."""
     z = ndtri(np.arange(n_samples // 2 + 1) / n_samples)
     lower = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
@@ -40,18 +37,14 @@ def _density_at_quantiles(n_samples: int) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=8)
-def gaussian_targets(n_samples: int) -> NDArray[np.float64]:
-    """Return the mean of the standard Gaussian over N bins of equal probability.
-
-    Equation (1) of docs/method. The targets are ascending, antisymmetric and read-only (the array
-    is cached).
-    """
+def gaussian_targets(n_samples: int) -> Array:
+    """Return the mean of the standard Gaussian over N bins of equal probability, Equation (1)."""
     targets = -n_samples * np.diff(_density_at_quantiles(n_samples))
     targets.flags.writeable = False
     return targets
 
 
-def transport_map(y: NDArray) -> NDArray[np.float64]:
+def transport_map(y: NDArray) -> Array:
     """Map every sample of each row to its Gaussian target, exactly, by sorting."""
     mapped = np.empty(y.shape)
     targets = np.broadcast_to(gaussian_targets(y.shape[-1]), y.shape)
@@ -59,43 +52,30 @@ def transport_map(y: NDArray) -> NDArray[np.float64]:
     return mapped
 
 
-def target_correlation(y: NDArray) -> NDArray[np.float64]:
-    """Return C of each row, the mean product of its sorted samples and their Gaussian targets.
-
-    Equation (2) of docs/method. For rows of unit power it is at most 1, and 1 only for a Gaussian.
-    """
+def target_correlation(y: NDArray) -> Array:
+    """Return C of each row, Equation (2): at most 1 for unit power, and 1 only for a Gaussian."""
     targets = gaussian_targets(y.shape[-1])
     return np.sort(y, axis=-1) @ targets.astype(y.dtype) / y.shape[-1]
 
 
-def w2_squared(y: NDArray) -> NDArray[np.float64]:
-    """Return the squared Wasserstein distance of each row to the standard Gaussian.
-
-    Equation (2) of docs/method.
-    """
+def w2_squared(y: NDArray) -> Array:
+    """Return the squared Wasserstein distance of each row to a Gaussian, Equation (2)."""
     targets = gaussian_targets(y.shape[-1])
     return np.mean((np.sort(y, axis=-1) - targets) ** 2, axis=-1)
 
 
 @lru_cache(maxsize=64)
 def gaussian_floor(n_samples: int) -> float:
-    """Return the expected W2² of N standardised Gaussian samples, Equation (3) of docs/method."""
+    """Return the expected W2² of N standardised Gaussian samples, Equation (3)."""
     p = np.arange(1, n_samples + 1) / (n_samples + 1)
     density = np.exp(-0.5 * ndtri(p) ** 2) / np.sqrt(2 * np.pi)
     return (np.mean(p * (1 - p) / density**2) - 1.5) / n_samples
 
 
 def bin_index(
-    y: NDArray,
-    knee: float | NDArray = KNEE,
-    *,
-    work: NDArray | None = None,
-    out: NDArray[np.uint16] | None = None,
+    y: NDArray, knee: ArrayLike = KNEE, *, work: NDArray | None = None, out: NDArray | None = None
 ) -> NDArray[np.uint16]:
-    """Return the bin of every sample (see `bin_edges`), in buffers of its shape if given.
-
-    To divide samples by a scale first, multiply the knee by it.
-    """
+    """Return the bin of every sample; to divide samples by a scale, multiply the knee by it."""
     u = np.abs(y, out=work)
     u += knee
     np.divide(y, u, out=u)
@@ -108,13 +88,13 @@ def bin_index(
     return out
 
 
-def bin_edges(n_bins: int = N_BINS) -> NDArray[np.float64]:
+def bin_edges(n_bins: int = N_BINS) -> Array:
     """Return the edges of the bins; the outermost two are infinite."""
     u = np.linspace(-1, 1, n_bins + 1)[1:-1]
     return np.concatenate([[-np.inf], KNEE * u / (1 - np.abs(u)), [np.inf]])
 
 
-def bin_centres() -> NDArray[np.float64]:
+def bin_centres() -> Array:
     """Return the middle of each bin as y."""
     u = (np.arange(N_BINS) + 0.5) * (2 / N_BINS) - 1
     return KNEE * u / (1 - np.abs(u))
@@ -125,13 +105,10 @@ def bin_counts(index: NDArray[np.uint16]) -> NDArray[np.int64]:
     return np.stack([np.bincount(row, minlength=N_BINS) for row in index])
 
 
-def targets_and_slopes(
-    counts: NDArray[np.int64],
-) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Return the Gaussian target of each bin and the mean slope of the map, k in Equation (6).
+def targets_and_slopes(counts: NDArray[np.int64]) -> tuple[Single, Array]:
+    """Return the mean Gaussian target of each bin and the mean slope of the map, Equation (6).
 
-    The target is the mean of those of the samples, 0 for an empty bin. The slope is E[T'(y)] with
-    T' = f / φ(T) and the density f of merged bins. With unit variance it is at least 1 (Jensen).
+    The slope is E[T'(y)] with T' = f / φ(T) and the density f of merged bins.
     """
     n_samples = int(counts[0].sum())
     cumulated = np.zeros((len(counts), N_BINS + 1), dtype=np.int64)
@@ -144,44 +121,35 @@ def targets_and_slopes(
     # If all samples are in one merged bin, the density is zero at both of its edges. The expected
     # square of a share exceeds the square of the true share by about the share over N.
     squared = probability * np.maximum(probability - 1 / n_samples, 0)
-    slopes = np.sum(squared / (np.maximum(phi, 1e-9) * _slope_bin_widths()), axis=1)
-    return targets.astype(np.float32), np.maximum(slopes, 1)
-
-
-@cache
-def _slope_bin_widths() -> NDArray[np.float64]:
-    """Return the widths of the merged bins; the two open ones get the width of their neighbours."""
     widths = np.diff(bin_edges(N_SLOPE_BINS))
-    widths[[0, -1]] = widths[[1, -2]]
-    return widths
+    widths[[0, -1]] = widths[[1, -2]]  # the open ones
+    slopes = np.sum(squared / (np.maximum(phi, 1e-9) * widths), axis=1)
+    return targets.astype(np.float32), np.maximum(slopes, 1)  # with unit variance (Jensen)
 
 
 class Evaluation(NamedTuple):
     """The objective and its derivatives at an unmixing matrix."""
 
-    moments: NDArray[np.float64]  # G, shape (n_components, n_components)
-    slope: NDArray[np.float64]  # k of each component
+    moments: Array  # G, shape (n_components, n_components)
+    slope: Array  # k of each component
 
     @property
-    def correlation(self) -> NDArray[np.float64]:
+    def correlation(self) -> Array:
         """The C of each component."""
         return np.diag(self.moments)
 
     @property
     def value(self) -> float:
-        """The sum of C over the components, which is minimised: Equation (4) of docs/method."""
+        """The sum of C over the components, which is minimised: Equation (4)."""
         return self.correlation.sum()
 
     @property
-    def gradient(self) -> NDArray[np.float64]:
-        """The derivative along rotations of each plane: Equation (5) of docs/method."""
+    def gradient(self) -> Array:
+        """The derivative along rotations of each plane: Equation (5)."""
         return self.moments - self.moments.T
 
-    def curvature(self, planes: tuple[NDArray, NDArray]) -> NDArray[np.float64]:
-        """Return the second derivative along rotations of these planes.
-
-        Equation (6) of docs/method, which holds at independence.
-        """
+    def curvature(self, planes: tuple[NDArray, NDArray]) -> Array:
+        """Return the second derivative along rotations of these planes, Equation (6)."""
         excess = self.slope - self.correlation
         return excess[planes[0]] + excess[planes[1]]
 
@@ -189,8 +157,8 @@ class Evaluation(NamedTuple):
 class Solution(NamedTuple):
     """The unmixing matrix of whitened data that an algorithm found."""
 
-    W: NDArray[np.float64]  # rows of unit length
-    correlation: NDArray[np.float64]  # C of each component
+    W: Array  # rows of unit length
+    correlation: Array  # C of each component
     n_iter: int
     n_evaluations: int  # passes over the data or a subsample
     step: float  # largest rotation angle of the last iteration, in radians
@@ -205,8 +173,8 @@ class Solution(NamedTuple):
 class _Chunk(NamedTuple):
     """A chunk of the samples, and buffers for its components and their bins."""
 
-    X: NDArray[np.float32]
-    Y: NDArray[np.float32]
+    X: Single
+    Y: Single
     index: NDArray[np.uint16]
     start: int  # number of its first sample
 
@@ -214,10 +182,10 @@ class _Chunk(NamedTuple):
 class Objective:
     """The sum of C over the components of W X, by the binned transport map; X is whitened."""
 
-    def __init__(self, X: NDArray[np.float32]) -> None:
+    def __init__(self, X: Single) -> None:
         self.X = X
         self.n_evaluations = 0
-        self._scales: NDArray[np.float32] | None = None
+        self._scales: Single | None = None
         self._first = N_BINS * np.arange(len(X), dtype=np.int32)[:, np.newaxis]
         # Allocated once for all passes; each chunk is contiguous.
         Y, index = np.empty(X.size, dtype=np.float32), np.empty(X.size, dtype=np.uint16)
@@ -228,12 +196,12 @@ class Objective:
             buffers = (buffer[place].reshape(part.shape) for buffer in (Y, index))
             self._chunks.append(_Chunk(part, *buffers, columns.start))
 
-    def __call__(self, W: NDArray[np.float64]) -> Evaluation:
+    def __call__(self, W: Array) -> Evaluation:
         """Evaluate the objective and its derivatives at W."""
         targets, slope = targets_and_slopes(self.counts(W))
         return Evaluation(self.cross_moments(targets), slope)
 
-    def counts(self, W: NDArray[np.float64]) -> NDArray[np.int64]:
+    def counts(self, W: Array) -> NDArray[np.int64]:
         """Unmix the data, and count the samples of each component in each bin."""
         self.n_evaluations += 1
         W = W.astype(np.float32)
@@ -251,17 +219,14 @@ class Objective:
         in_threads(unmix, self._chunks)
         return total.reshape(len(W), N_BINS)
 
-    def rescale(self, scales: NDArray[np.float64] | None) -> None:
-        """Divide components by their scale in successive spans of time before counting them.
-
-        The scales have shape (n_components, n_spans); None divides by one.
-        """
+    def rescale(self, scales: Array | None) -> None:
+        """Divide components by their scale in each span, a column each, before counting them."""
         self._scales = None if scales is None else scales.astype(np.float32)
 
-    def powers(self, n_spans: int) -> NDArray[np.float64]:
+    def powers(self, n_spans: int) -> Array:
         """Return the power of the components counted last, in successive spans of time."""
 
-        def summed(chunk: _Chunk) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        def summed(chunk: _Chunk) -> tuple[NDArray[np.intp], Single]:
             spans, starts = np.unique(self._spans(chunk, n_spans), return_index=True)
             squares = np.square(chunk.Y, out=_work(chunk.Y.shape))
             return spans, np.add.reduceat(squares, starts, axis=1)
@@ -273,20 +238,16 @@ class Objective:
         return total / np.diff(edges)
 
     def _spans(self, chunk: _Chunk, n_spans: int) -> NDArray[np.intp]:
-        """Return the span of time of each sample."""
         number = np.arange(chunk.start, chunk.start + chunk.X.shape[1])
         return number * n_spans // self.X.shape[1]
 
-    def _in_time(self, table: NDArray[np.float32], chunk: _Chunk) -> NDArray[np.float32]:
+    def _in_time(self, table: Single, chunk: _Chunk) -> Single:
         """Go from a value for each span to one for each sample."""
         spans = self._spans(chunk, table.shape[1])
         return np.take(table, spans, axis=1, out=_work(chunk.Y.shape, use="scale"), mode="clip")
 
     def block_counts(self, n_blocks: int, merge: int) -> NDArray[np.int64]:
-        """Count the samples of successive blocks, for the components counted last.
-
-        Returns shape (n_blocks, n_components, N_BINS // merge): so many bins are merged.
-        """
+        """Count the samples of successive blocks in merged bins, of what was counted last."""
         n_rows, n_samples = self.X.shape
         n_bins = N_BINS // merge
         counts = np.empty((n_blocks, n_rows, n_bins), dtype=np.int64)
@@ -297,15 +258,14 @@ class Objective:
             counts[:, row] = together.reshape(n_blocks, n_bins)
         return counts
 
-    def cross_moments(self, tables: NDArray) -> NDArray[np.float64]:
-        """Return the mean of f_i(y_i) y_j for the components counted last.
+    def cross_moments(self, tables: NDArray) -> Array:
+        """Return the mean of f_i(y_i / s_i) y_j / s_i for the components counted last.
 
-        The function f_i of each component is given by its values in all bins. With scales s_i, it
-        is the mean of f_i(y_i / s_i) y_j / s_i.
+        The function f_i of each component is given by its values in all bins.
         """
         tables = tables.astype(np.float32, copy=False)
 
-        def moments(chunk: _Chunk) -> NDArray[np.float32]:
+        def moments(chunk: _Chunk) -> Single:
             mapped = _work(chunk.Y.shape)
             place = np.add(chunk.index, self._first, out=_work(chunk.Y.shape, np.intp))
             np.take(tables, place, out=mapped, mode="clip")
@@ -320,10 +280,7 @@ class Objective:
 
 
 def _counted(place: NDArray[np.int32], n_places: int) -> NDArray[np.int32]:
-    """Count how often each place occurs.
-
-    Like NumPy's bincount, but SciPy's sparse product releases the GIL.
-    """
+    """Count as NumPy's bincount does, by SciPy's sparse product, which releases the GIL."""
     ends = np.array([0, place.size], dtype=np.int32)
     column = csc_array((_ones(place.size), place.ravel(), ends), shape=(n_places, 1))
     return column @ np.ones(1, dtype=np.int32)
@@ -352,8 +309,9 @@ def let_work_go() -> None:
 
 
 def _chunks(n_rows: int, n_samples: int) -> list[slice]:
-    """Cut the samples into chunks of about the same size."""
+    """Cut the samples into an even number of chunks, which do not depend on that of threads."""
     size = max(CHUNK_SIZE // n_rows, 1)
-    n_chunks = 2 * -(-n_samples // (2 * size)) if n_rows * n_samples > MIN_THREADED else 1
+    # For few numbers, starting threads costs more than it saves.
+    n_chunks = 2 * -(-n_samples // (2 * size)) if n_rows * n_samples > 2**16 else 1
     edges = np.linspace(0, n_samples, n_chunks + 1).astype(int).tolist()
     return [slice(*pair) for pair in pairwise(edges)]

@@ -1,19 +1,8 @@
-"""Discrete sources: local optima, lattices and support edges.
+"""Discrete sources: local optima, lattices and edges, Equations (15) and (16) of docs/method.
 
-Local optima. Two discrete sources can be mixed at 45 degrees in a plane. Such components are
-uncorrelated but dependent, so the cross-moments of their Gaussian scores select the few pairs for
-which a grid of rotations is tried.
-
-Lattice search. A count, such as a binomial variable, is nearly Gaussian except that its values lie
-on a lattice. The characteristic function shows it, Equation (15) of docs/method. Directions to
-start from maximise the fourth cumulants of the components that look Gaussian.
-
-Lattice fit. Only errors of its weights move the samples of such a component off the points of its
-lattice. For white data x the best weights are E[v x], with v the mean of the samples at a point, in
-which the errors cancel.
-
-Support edges. The end of the density of, say, a uniform source determines the weights of a
-component with an error of order 1 / N instead of its root, Equation (16) of docs/method.
+Two discrete sources can be mixed at 45 degrees in a plane: uncorrelated but dependent, so the
+cross-moments of their Gaussian scores select the pairs for which a grid of rotations is tried. For
+lattices, directions to start from maximise the fourth cumulants of what looks Gaussian.
 """
 
 from typing import NamedTuple
@@ -31,90 +20,70 @@ from mne_otica.solver.contrast import (
     transport_map,
 )
 from mne_otica.solver.score_functions import MERGE, merged_counts, on_lattice
+from mne_otica.utils.arrays import Array, Single
 
 WORTHWHILE = 2e-3  # drop of the objective: more than chance, a tenth of that of a lattice found
 N_SAMPLES = 10_000  # of a subsample, to search in
-N_GRID_SAMPLES = 1_000  # enough to propose a rotation, which more samples then confirm
 N_ANGLES = 8  # of a grid over 90 degrees, fine enough for the descent that follows
 # Lattice search: components with a W2² below LOOKS_GAUSSIAN (noise has 0.001, the sum of two
 # binomial sources 0.013, one of them 0.034) are searched, MAX_BLOCK at a time, as the cumulant
 # tensor holds MAX_BLOCK**4 numbers.
 LOOKS_GAUSSIAN, MAX_BLOCK = 0.02, 20
-# Random starts without success before the search ends. The probability of success halves with each
-# component beyond EASY_BLOCK.
-MIN_ROUNDS, MAX_ROUNDS, EASY_BLOCK = 12, 48, 12
-INERTIA = 0.5  # damping of the steps on the cumulants, about twice the small ones
 # Initial lengths of v; peaks have a width of about one. Shorter vectors would lead to the peak at
 # the origin, and a finer lattice cannot be distinguished from a continuous density.
 LENGTHS = np.arange(5, 16, 2)
-N_PEAK_STEPS, LONGEST_PEAK_STEP = 12, 1.5  # the latter a little more than the width of a peak
-# Smallest height of a peak. In N Gaussian samples the highest found is about 6 / √N.
-MIN_HEIGHT, MIN_HEIGHT_OF_NOISE = 0.3, 10.0
-MIN_NEW = 0.9  # length of the part of a unit vector that is orthogonal to those found
-# Lattice fit: few samples of a continuous density have gaps between them, too. Those between the
-# points of a lattice are many times as wide as the deviation of samples from their points.
-MIN_GAP, MIN_SAMPLES_AT_POINT = 10, 20
 # Support edges: the outermost samples are counted in two successive windows. If the density ends
 # abruptly, their widths differ by less than MAX_RATIO. In the tail of a Gaussian the outer window
 # is three times as wide, and 1.8 times if the density falls to zero linearly.
 INFORMATION = 0.9032  # of Φ in units of its width: the integral of φ² / Φ
 MAX_RATIO = 1.4
-WINDOW_PER_WEIGHT, MIN_WINDOW, MIN_WINDOW_SHARE = 10, 200, 0.02
-MAX_SHARE = 0.25  # of the samples, in both windows
-# The time grows with the fourth power of the number of components: for 128 of them it would be
-# three times that of the rest of the fit.
-MAX_WEIGHTS = 64
+MAX_WEIGHTS = 64  # the time grows with their fourth power
 # The fit starts at least MIN_BLUR times as blurred as the sharpest edge that can be reached, as
 # scores that overfit underestimate the blur. It ends sharper by LAST_WIDTH: samples are farther
 # inside of an edge that was fitted to them than others.
 MIN_BLUR, LAST_WIDTH = 3.0, 0.6
-N_EDGE_STEPS, MAX_HALVINGS = 10, 6  # of Newton's method, for each width
+MAX_HALVINGS = 6  # of a step
 FAR = 6.0  # in units of the width: samples farther inside have no influence
 REACH = 2.0  # the largest change of the weights, in units of the blur that the scores leave
 
 
-def looks_discrete(X: NDArray[np.float32], W: NDArray[np.float64]) -> bool:
-    """Return whether the values of any component lie on a lattice."""
-    counts = bin_counts(bin_index(W.astype(np.float32) @ _subsampled(X)))
-    return bool(on_lattice(merged_counts(counts)).any())
+def escape(X: Single, W: Array, correlation: Array, rng: np.random.Generator) -> Array | None:
+    """Return a rotation with a lower objective than a local optimum W; None if none was found."""
+    some = _subsampled(X)
+    better = _rotate_pairs(some, W)
+    if better is not None:
+        return better
+    counts = bin_counts(bin_index(W.astype(np.float32) @ some))
+    discrete = on_lattice(merged_counts(counts)).any()
+    return _find_lattices(X, W, correlation, rng) if discrete else None
 
 
-def escape(
-    X: NDArray[np.float32],
-    W: NDArray[np.float64],
-    correlation: NDArray[np.float64],
-    rng: np.random.Generator,
-) -> NDArray[np.float64] | None:
-    """Return a rotation that is better than a local optimum W, or None if none was found.
-
-    Steps are accepted only if they lower the objective, the sum of C over the components.
-    """
-    better = _rotate_pairs(_subsampled(X), W)
-    if better is None and looks_discrete(X, W):
-        return _find_lattices(X, W, correlation, rng)
-    return better
-
-
-def _subsampled(X: NDArray[np.float32], half: int = 0) -> NDArray[np.float32]:
+def _subsampled(X: Single, half: int = 0) -> Single:
     """Return equally spaced samples; the other half lies between them, if there are enough."""
     spacing = max(1, X.shape[1] // N_SAMPLES)
     return X[:, half * (spacing // 2) :: spacing]
 
 
 def _rotated(a: NDArray, b: NDArray, angle: float) -> NDArray:
-    """Rotate in the plane of two rows."""
     cos, sin = np.array([np.cos(angle), np.sin(angle)], dtype=a.dtype)
     return np.stack([cos * a + sin * b, cos * b - sin * a])
 
 
-def _rotate_pairs(X: NDArray[np.float32], W: NDArray[np.float64]) -> NDArray[np.float64] | None:
+def _rotate_pairs(X: Single, W: Array) -> Array | None:
     """Apply plane rotations of disjoint pairs that lower the objective."""
     Y = W.astype(np.float32) @ X
-    i, j = _candidate_pairs(Y)
-    grid = Y[:, :: max(1, Y.shape[1] // N_GRID_SAMPLES)]
+    # The pairs whose Gaussian scores have the largest cross-moments
+    scores = transport_map(Y).astype(np.float32)
+    powers = (scores**2 - 1) / np.float32(np.sqrt(2))
+    skewed, joint = scores @ powers.T, powers @ powers.T
+    dependence = skewed**2 + skewed.T**2 + joint**2
+    i, j = np.triu_indices(len(Y), 1)
+    leading = np.argsort(dependence[i, j])[::-1][: 3 * len(Y)]
+    i, j = i[leading], j[leading]
+    grid = Y[:, :: max(1, Y.shape[1] // 1000)]  # enough to propose, more samples confirm
     angles = np.arange(N_ANGLES) * (np.pi / 2 / N_ANGLES)
 
-    def value(angle: float) -> NDArray[np.float32]:
+    def value(angle: float) -> Single:
         return target_correlation(_rotated(grid[i], grid[j], angle)).sum(axis=0)
 
     values = np.array(in_threads(value, angles))
@@ -131,23 +100,9 @@ def _rotate_pairs(X: NDArray[np.float32], W: NDArray[np.float64]) -> NDArray[np.
     return None if free.all() else better
 
 
-def _candidate_pairs(Y: NDArray) -> tuple[NDArray, NDArray]:
-    """Return the pairs of rows whose Gaussian scores have the largest cross-moments."""
-    scores = transport_map(Y).astype(np.float32)
-    powers = (scores**2 - 1) / np.float32(np.sqrt(2))
-    skewed, joint = scores @ powers.T, powers @ powers.T
-    dependence = skewed**2 + skewed.T**2 + joint**2
-    i, j = np.triu_indices(len(Y), 1)
-    leading = np.argsort(dependence[i, j])[::-1][: 3 * len(Y)]
-    return i[leading], j[leading]
-
-
 def _find_lattices(
-    X: NDArray[np.float32],
-    W: NDArray[np.float64],
-    correlation: NDArray[np.float64],
-    rng: np.random.Generator,
-) -> NDArray[np.float64] | None:
+    X: Single, W: Array, correlation: Array, rng: np.random.Generator
+) -> Array | None:
     """Search for lattices among the components that look Gaussian, of which each leaves fewer."""
     W, correlation = W.copy(), correlation.copy()
     X, others = _subsampled(X), _subsampled(X, half=1)  # what is found must hold for both
@@ -161,7 +116,8 @@ def _find_lattices(
         Z = W[block].astype(np.float32) @ X
         before = W[block].astype(np.float32) @ others
         tensor = _fourth_cumulants(Z)
-        for _ in range(min(MIN_ROUNDS * 2 ** max(0, len(block) - EASY_BLOCK), MAX_ROUNDS)):
+        # The probability that a random start succeeds halves with each component beyond 12.
+        for _ in range(min(12 * 2 ** max(0, len(block) - 12), 48)):
             rotation = search_lattices(Z, _cumulant_rotation(tensor, len(block), rng))
             if rotation is None:
                 continue
@@ -175,9 +131,7 @@ def _find_lattices(
             return W if found else None
 
 
-def _cumulant_rotation(
-    tensor: NDArray[np.float64], size: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _cumulant_rotation(tensor: Array, size: int, rng: np.random.Generator) -> Array:
     """Maximise the sum of the absolute fourth cumulants of the rows, from a random start."""
     first, second = np.triu_indices(size)
     twice = np.where(first == second, 1, 2)  # a pair stands for both of its orders
@@ -188,14 +142,14 @@ def _cumulant_rotation(
         products = (Q[:, first] * Q[:, second] * twice) @ tensor
         gradient = np.matmul(products[:, pair], Q[:, :, np.newaxis])[:, :, 0]
         cumulants = np.sum(gradient * Q, axis=1, keepdims=True)
-        # Without the inertia the steps would oscillate where cumulants are small.
-        Q, previous = nearest_rotation(np.sign(cumulants) * gradient + INERTIA * Q), Q
+        # Without the damping the steps would oscillate where cumulants are small.
+        Q, previous = nearest_rotation(np.sign(cumulants) * gradient + 0.5 * Q), Q
         if np.sum(Q * previous, axis=1).min() > 1 - 1e-5:
             break
     return Q
 
 
-def _fourth_cumulants(Z: NDArray[np.float32]) -> NDArray[np.float64]:
+def _fourth_cumulants(Z: Single) -> Array:
     """Return the fourth cross-cumulants of white rows, for pairs of pairs of rows."""
     first, second = np.triu_indices(len(Z))
     products = Z[first] * Z[second]
@@ -206,15 +160,14 @@ def _fourth_cumulants(Z: NDArray[np.float32]) -> NDArray[np.float64]:
     return products @ products.T / Z.shape[1] - gaussian
 
 
-def search_lattices(
-    Z: NDArray[np.float32], start: NDArray[np.float64]
-) -> NDArray[np.float64] | None:
-    """Search for lattices of white data near the rows of a rotation: Equation (15) of docs/method.
+def search_lattices(Z: Single, start: Array) -> Array | None:
+    """Return a rotation whose first rows are lattice directions near those of a rotation, or None.
 
-    Returns a rotation whose first rows are the directions found, or None if none was found.
+    Maximises Equation (15) of docs/method.
     """
     vectors, heights = _peaks(Z, np.concatenate([length * start for length in LENGTHS]))
-    least = max(MIN_HEIGHT, MIN_HEIGHT_OF_NOISE / np.sqrt(Z.shape[1]))
+    # In N Gaussian samples the highest peak is about 6 / √N.
+    least = max(0.3, 10 / np.sqrt(Z.shape[1]))
     found = np.empty((0, len(Z)))
     for k in np.argsort(heights)[::-1]:
         if heights[k] < least:
@@ -222,17 +175,15 @@ def search_lattices(
         direction = vectors[k] / np.linalg.norm(vectors[k])
         across = direction - found.T @ (found @ direction)
         length = np.linalg.norm(across)
-        if length > MIN_NEW:
+        if length > 0.9:  # most of it is new
             found = np.vstack([found, across / length])
     return np.linalg.qr(found.T, mode="complete")[0].T if len(found) else None
 
 
-def _peaks(
-    Z: NDArray[np.float32], vectors: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _peaks(Z: Single, vectors: Array) -> tuple[Array, Array]:
     """Maximise |φ| from many vectors at once; return the maxima and their heights."""
     n_samples = Z.shape[1]
-    for _ in range(N_PEAK_STEPS):
+    for _ in range(12):
         phases = vectors.astype(np.float32) @ Z
         cosines, sines = np.cos(phases), np.sin(phases)
         real, imaginary = cosines.mean(axis=1), sines.mean(axis=1)
@@ -240,15 +191,17 @@ def _peaks(
         slopes = imaginary[:, np.newaxis] * (cosines @ Z.T) - real[:, np.newaxis] * (sines @ Z.T)
         slopes = slopes.astype(np.float64) / (n_samples * heights**2)[:, np.newaxis]
         lengths = np.linalg.norm(slopes, axis=1, keepdims=True)
-        vectors = vectors + slopes * (LONGEST_PEAK_STEP / np.maximum(lengths, LONGEST_PEAK_STEP))
+        # A step is at most a little longer than the width of a peak.
+        vectors = vectors + slopes * (1.5 / np.maximum(lengths, 1.5))
     heights[np.linalg.norm(vectors, axis=1) < LENGTHS[0] / 2] = 0  # the peak at the origin
     return vectors, heights
 
 
-def fit_lattices(
-    X: NDArray[np.float32], W: NDArray[np.float64], counts: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Fit the weights of components on a lattice to its points; the others stay."""
+def fit_lattices(X: Single, W: Array, counts: NDArray[np.int64]) -> Array:
+    """Fit the weights of components on a lattice to its points; the others stay.
+
+    For white x the best weights are E[v x], with v the mean of the samples at a point.
+    """
     merged, result = merged_counts(counts), W.copy()
     for i in np.flatnonzero(on_lattice(merged)):
         y = W[i].astype(np.float32) @ X
@@ -258,7 +211,8 @@ def fit_lattices(
         means = np.bincount(point, y) / np.bincount(point)
         values = means[point]
         least_gap = np.diff(means).min(initial=np.inf)
-        if MIN_SAMPLES_AT_POINT * len(means) < len(y) and least_gap > MIN_GAP * np.std(y - values):
+        # Few samples of a continuous density have gaps between them, too.
+        if 20 * len(means) < len(y) and least_gap > 10 * np.std(y - values):
             row = X @ values.astype(np.float32)
             result[i] = row / np.linalg.norm(row)
     return result
@@ -275,8 +229,8 @@ class Edge(NamedTuple):
 def find_edges(counts: NDArray[np.int64]) -> list[list[Edge]]:
     """Find the abrupt ends of the densities of components, from their counts."""
     n_weights, n_samples = len(counts) - 1, int(counts[0].sum())
-    window = max(MIN_WINDOW, MIN_WINDOW_SHARE * n_samples, WINDOW_PER_WEIGHT * n_weights)
-    if n_weights > MAX_WEIGHTS or 2 * window + n_weights > MAX_SHARE * n_samples:
+    window = max(200, 0.02 * n_samples, 10 * n_weights)
+    if n_weights > MAX_WEIGHTS or 2 * window + n_weights > n_samples / 4:
         return [[] for _ in counts]
     # About as many samples as weights are blurred out of the density.
     ranks = n_weights + window * np.arange(3)
@@ -298,16 +252,10 @@ def find_edges(counts: NDArray[np.int64]) -> list[list[Edge]]:
     return found
 
 
-def fit_edges(
-    X: NDArray[np.float32],
-    W: NDArray[np.float64],
-    edges: list[list[Edge]],
-    information: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Fit the weights of components with edges to the samples near the edges; the others stay.
+def fit_edges(X: Single, W: Array, edges: list[list[Edge]], information: Array) -> Array:
+    """Fit the weights of components with edges by Equation (16), for narrower and narrower edges.
 
-    Equation (16) of docs/method, for narrower and narrower edges. ``information`` is that
-    of the scores which W was fitted with.
+    ``information`` is that of the scores which W was fitted with.
     """
     n_weights, n_samples = len(W) - 1, X.shape[1]
     result, lengths = W.copy(), None
@@ -324,56 +272,41 @@ def fit_edges(
         last = LAST_WIDTH * sharpest
         for width in np.geomspace(blur, last, 2 + int(np.log2(blur / last))):
             problem.minimise(width)
-        if np.linalg.norm(problem.weights) < REACH * blur:
-            row = W[i] + problem.weights @ np.delete(W, i, axis=0)
+        weights = problem.solution[:n_weights]
+        if np.linalg.norm(weights) < REACH * blur:
+            row = W[i] + weights @ np.delete(W, i, axis=0)
             result[i] = row / np.linalg.norm(row)
     return result
 
 
 class _EdgeProblem:
-    """The function in Equation (16) of docs/method for the edges of one component.
+    """Equation (16) for one component, with the samples within a margin of its edges."""
 
-    Samples within a margin of an edge have influence.
-    """
-
-    def __init__(
-        self,
-        X: NDArray[np.float32],
-        W: NDArray[np.float64],
-        row: int,
-        edges: list[Edge],
-        margin: NDArray[np.float32],
-    ) -> None:
-        self.n_weights = len(W) - 1
+    def __init__(self, X: Single, W: Array, row: int, edges: list[Edge], margin: Single) -> None:
+        n_weights = len(W) - 1
         # The weights of the other components, then the places of the edges.
-        self.solution = np.concatenate([np.zeros(self.n_weights), [e.place for e in edges]])
+        self.solution = np.concatenate([np.zeros(n_weights), [edge.place for edge in edges]])
         self.linear = np.zeros(len(self.solution))
         values, factors = [], []
         y = W[row].astype(np.float32) @ X
-        for unknown, edge in enumerate(edges, self.n_weights):
+        for unknown, edge in enumerate(edges, n_weights):
             Y = edge.side * (W @ X[:, edge.side * y - edge.place < margin])
             factor = np.zeros((len(self.solution), Y.shape[1]))
-            factor[: self.n_weights] = np.delete(Y, row, axis=0)
+            factor[:n_weights] = np.delete(Y, row, axis=0)
             factor[unknown] = -1
             values.append(Y[row])
             factors.append(factor)
             self.linear[unknown] = -edge.density * X.shape[1]
         self.values, self.factors = np.concatenate(values), np.concatenate(factors, axis=1)
 
-    @property
-    def weights(self) -> NDArray[np.float64]:
-        """The weights of the other components."""
-        return self.solution[: self.n_weights]
-
-    def _value(self, solution: NDArray[np.float64], width: float) -> float:
-        """Return the function at a solution."""
+    def _value(self, solution: Array, width: float) -> float:
         inside = (self.values + solution @ self.factors) / width
         return float(self.linear @ solution - log_ndtr(inside).sum())
 
     def minimise(self, width: float) -> None:
         """Take Newton steps for an edge of this width."""
         value = self._value(self.solution, width)
-        for _ in range(N_EDGE_STEPS):
+        for _ in range(10):
             t = (self.values + self.solution @ self.factors) / width
             near = t < FAR
             if np.count_nonzero(near) < len(self.solution):

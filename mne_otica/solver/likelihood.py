@@ -1,14 +1,8 @@
 """The likelihood: the most precise estimate near an optimum of the contrast.
 
-Near independence every method solves estimating equations of one form: the mean of ψ_i(y_i) y_j
-is zero for all pairs. With the transport maps as ψ this is the optimum of the contrast. Other ψ
-have the same solution, but another variance in finite samples. The variance is smallest for the
-score functions of the components, see `score_functions`. Among rotations, the angle of two
-components then has the variance 1 / (N (e_i + e_j)).
-
-The likelihood over all invertible matrices, its Newton steps and scales that change in time are
-Equations (10), (13) and (14) of docs/method. Steps are shortened until L falls. The scores are
-fitted again after each step. Last come support edges and lattices, see `discrete`.
+Among rotations, the angle of two components has the variance 1 / (N (e_i + e_j)). The likelihood
+over invertible matrices, its Newton steps and scales that change in time are Equations (10), (13)
+and (14) of docs/method. The scores are fitted again after each step.
 """
 
 from typing import NamedTuple
@@ -22,20 +16,14 @@ from mne_otica.solver._linalg import SUFFICIENT_DECREASE, limited, rotation, uni
 from mne_otica.solver.contrast import Objective
 from mne_otica.solver.discrete import find_edges, fit_edges, fit_lattices
 from mne_otica.solver.score_functions import Scores, choose_smoothness, fit_scores
+from mne_otica.utils.arrays import Array
 
-# Fits of the scores. Independent sources take two or three; in recordings, each fit still lowers
-# the dependence a little.
-MAX_FITS = 20
-MAX_SHORTENINGS, SHORTENING = 4, 0.25  # of a step in the line search, the last to zero
+MAX_FITS = 20  # of the scores: independent sources take two or three, recordings more
 # Gains below this share of what free weights gain by chance end a descent. With twice as much
 # recordings of 64 channels and few samples lose up to .1 nats held out (benchmarks.solver).
 NEGLIGIBLE_SHARE = 0.02
-# Pairs of nearly Gaussian components, whose angle would have a larger standard error, are left as
-# they are.
-MAX_ERROR = 0.1  # radians
 # Scales that change in time, chosen by the held-out dependence (benchmarks.solver --part halves)
 N_SPANS, MIN_SPANS, MIN_SPAN = 512, 64, 4  # the last in samples
-WIDTH = 2.0  # spans: the standard deviation of the Gaussian filter of the power
 SHARE = 0.6  # shrinks the changes of power, which are overestimated
 # Correlation of the power in successive spans, in standard errors: from chance to certain
 CHANCE, CERTAIN = 3.5, 5.5
@@ -44,15 +32,12 @@ CHANCE, CERTAIN = 3.5, 5.5
 class Modulation(NamedTuple):
     """The scales of components that change in time."""
 
-    scales: NDArray[np.float64]  # in each span, shape (n_components, n_spans)
-    ratios: NDArray[np.float64]  # r_ij, shape (n_components, n_components)
+    scales: Array  # in each span, shape (n_components, n_spans)
+    ratios: Array  # r_ij, shape (n_components, n_components)
 
 
 def find_modulation(objective: Objective) -> Modulation | None:
-    """Estimate the scales of the components counted last; None if they do not change.
-
-    Equation (14) of docs/method.
-    """
+    """Estimate the scales of the components counted last, Equation (14); None if constant."""
     n_spans = min(N_SPANS, objective.X.shape[1] // MIN_SPAN)
     if n_spans < MIN_SPANS:
         return None
@@ -61,19 +46,16 @@ def find_modulation(objective: Objective) -> Modulation | None:
     weights = _evidence(powers)
     if not weights.any():
         return None
-    around = gaussian_filter1d(powers, WIDTH, axis=1, mode="nearest")
+    around = gaussian_filter1d(powers, 2, axis=1, mode="nearest")
     squares = 1 + SHARE * weights[:, np.newaxis] * (around - 1)
     squares *= np.mean(powers / squares, axis=1, keepdims=True)  # z has unit variance
     squares[weights == 0] = 1
     return Modulation(np.sqrt(squares), (1 / squares) @ powers.T / n_spans)
 
 
-def _evidence(powers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the evidence that the power of components changes slowly, from 0 to 1.
-
-    Logarithms are robust against a few large samples.
-    """
-    levels = np.log(np.maximum(powers, 1e-6))
+def _evidence(powers: Array) -> Array:
+    """Return the evidence that the power of components changes slowly, from 0 to 1."""
+    levels = np.log(np.maximum(powers, 1e-6))  # robust against a few large samples
     levels -= levels.mean(axis=1, keepdims=True)
     variance = np.maximum(np.mean(levels**2, axis=1), 1e-300)
     correlation = np.mean(levels[:, 1:] * levels[:, :-1], axis=1) / variance
@@ -81,13 +63,8 @@ def _evidence(powers: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.clip(excess / (CERTAIN - CHANCE), 0, 1)
 
 
-def refine_rotation(
-    objective: Objective, W: NDArray[np.float64], tol: float
-) -> NDArray[np.float64]:
-    """Maximise the likelihood over rotations, from an optimum of the contrast.
-
-    Stops when no plane is rotated by more than ``tol``.
-    """
+def refine_rotation(objective: Objective, W: Array, tol: float) -> Array:
+    """Maximise the likelihood over rotations, until no plane is rotated by more than ``tol``."""
     planes = np.triu_indices(len(W), 1)
     counts, information = objective.counts(W), np.ones(len(W))
     smoothness = choose_smoothness(objective, counts)
@@ -105,12 +82,12 @@ def refine_rotation(
     return W
 
 
-def refine_fully(objective: Objective, W: NDArray[np.float64], tol: float) -> NDArray[np.float64]:
+def refine_fully(objective: Objective, W: Array, tol: float) -> Array:
     """Maximise the likelihood over invertible matrices with unit rows, starting from a rotation.
 
-    Stops when no weight of a step exceeds ``tol``, or the gain in likelihood is negligible: fitting
-    d² weights to N samples lowers L by d² / 2 N by chance.
+    Stops when no weight of a step exceeds ``tol``, or it gains next to nothing.
     """
+    # Fitting d² weights to N samples lowers L by d² / 2 N by chance.
     negligible = NEGLIGIBLE_SHARE * W.size / (2 * objective.X.shape[1])
     counts, information, smoothness = objective.counts(W), np.ones(len(W)), None
     modulation = find_modulation(objective)
@@ -137,15 +114,12 @@ def refine_fully(objective: Objective, W: NDArray[np.float64], tol: float) -> ND
 
 def _step(
     objective: Objective,
-    W: NDArray[np.float64],
+    W: Array,
     counts: NDArray[np.int64],
     scores: Scores,
     modulation: Modulation | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], float]:
-    """Take a step from W, which was counted last, that lowers L for given scores.
-
-    Returns the step, W after it, its counts, and by how much L fell.
-    """
+) -> tuple[Array, Array, NDArray[np.int64], float]:
+    """Lower L; return the step from W, which was counted last, W after it, its counts, the drop."""
     ratios = np.ones(W.shape) if modulation is None else modulation.ratios
     curvature = scores.information[:, np.newaxis] * ratios
     excess, least = curvature - 1, _least_excess(objective)
@@ -155,7 +129,7 @@ def _step(
     values = _values(counts, scores)
     value = negative_likelihood(values, W)
     step = limited(newton_step(gradient, curvature))
-    for remaining in reversed(range(MAX_SHORTENINGS + 1)):
+    for remaining in (4, 3, 2, 1, 0):  # shortenings, the last to zero
         W_next = unit_rows(expm(step) @ W)
         counts_next = objective.counts(W_next)
         values_next = _values(counts_next, scores)
@@ -165,38 +139,34 @@ def _step(
             return step, W_next, counts_next, value - value_next
         # Shorten only the rows whose likelihood fell.
         failed = values_next - values > SUFFICIENT_DECREASE * slopes
-        shorter = SHORTENING if remaining > 1 else 0
+        shorter = 0.25 if remaining > 1 else 0
         step = step * np.where(failed | ~failed.any(), shorter, 1)[:, np.newaxis]
     return np.zeros_like(W), W, objective.counts(W), 0.0  # converged to the resolution of the bins
 
 
 def _least_excess(objective: Objective) -> float:
-    """Return the smallest e_i + e_j of a pair to be fitted."""
-    return 1 / (MAX_ERROR**2 * objective.X.shape[1])
+    """Return the smallest e_i + e_j of a pair to fit: its angle has an error below 0.1 radians."""
+    return 1 / (0.1**2 * objective.X.shape[1])
 
 
-def _values(counts: NDArray[np.int64], scores: Scores) -> NDArray[np.float64]:
+def _values(counts: NDArray[np.int64], scores: Scores) -> Array:
     """Return the mean potential of each component."""
     return np.einsum("ij,ij->i", counts, scores.potentials) / counts[0].sum()
 
 
-def negative_likelihood(values: NDArray[np.float64], W: NDArray[np.float64]) -> float:
+def negative_likelihood(values: Array, W: Array) -> float:
     """Return L, Equation (10) of docs/method, from the mean potentials of the components."""
     return float(values.sum() - np.linalg.slogdet(W).logabsdet)
 
 
-def _gradient(
-    objective: Objective, W: NDArray[np.float64], tables: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _gradient(objective: Objective, W: Array, tables: Array) -> Array:
     """Return the gradient of L at the matrix that was counted last."""
     moments = objective.cross_moments(tables)
     # The second term projects out the change of the lengths of rows, which are scaled back.
     return moments - (np.diag(moments) - 1)[:, np.newaxis] * (W @ W.T)
 
 
-def newton_step(
-    gradient: NDArray[np.float64], curvature: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def newton_step(gradient: Array, curvature: Array) -> Array:
     """Solve Equation (13) of docs/method, pair by pair; the curvature is (1 + e_i) r_ij."""
     determinants = curvature * curvature.T - 1
     step = np.zeros(gradient.shape)  # also for pairs that are not separable

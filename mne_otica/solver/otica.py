@@ -12,6 +12,7 @@ from mne_otica.solver import algorithm as newton
 from mne_otica.solver import riemannian
 from mne_otica.solver._linalg import Channels, Whitening, chunks, one_blas_thread, project
 from mne_otica.solver.contrast import Solution, gaussian_floor, gaussian_targets, let_work_go
+from mne_otica.utils.arrays import Array
 from mne_otica.utils.checks import (
     RandomState,
     _check_option,
@@ -22,15 +23,7 @@ from mne_otica.utils.checks import (
     warn,
 )
 
-ALGORITHMS = ("newton", "riemannian")
 REFINEMENTS = ("auto", "none", "rotation", "full")
-DEFAULT_MAX_ITER = 500  # the shipped recording takes 30, or 72 without a refinement
-# Largest correlation of signals that were whitened by their own sample covariance, in single
-# precision
-MAX_ROUNDING = 1e-4
-# Largest deviation of the covariance from the identity that passes as whitened: it
-# allows for whitening by a known covariance instead of that of the sample.
-MAX_WHITENESS_ERROR = 0.2
 
 
 class OTICAConvergenceWarning(UserWarning):
@@ -40,8 +33,8 @@ class OTICAConvergenceWarning(UserWarning):
 class Unmixing(NamedTuple):
     """An unmixing matrix of whitened data, and information about the fit."""
 
-    W: NDArray[np.float64]  # as `otica` returns it
-    contrast: NDArray[np.float64]  # W2² of each component from a Gaussian, less that of noise
+    W: Array  # as `otica` returns it
+    contrast: Array  # W2² of each component from a Gaussian, less that of noise
     n_iter: int
     n_evaluations: int  # passes over the data or a subsample
     step: float  # largest rotation angle of the last iteration, in radians
@@ -233,11 +226,7 @@ def refit(
     tol: float = 3e-3,
     refine: str = "auto",
 ) -> Unmixing:
-    """Separate whitened data by a local optimisation from ``w_init``, without randomness.
-
-    Neither subsamples nor a search for better optima of discrete components: for many fits of
-    resampled data. See `otica` for the parameters.
-    """
+    """Separate whitened data by a local optimisation: for many fits of resampled data."""
     max_iter = check_options("newton", max_iter, tol, refine, "low")
     X, W = np.asarray(X, dtype=np.float32), _initial_rotation(w_init, len(X))
     solution = newton.solve(X, W, tol, max_iter, _chosen_refinement(refine, X))
@@ -248,7 +237,7 @@ def check_options(
     algorithm: str, max_iter: int | str, tol: float, refine: str, compute: str
 ) -> int:
     """Check the options of the algorithms and return the number of iterations allowed."""
-    _check_option("algorithm", algorithm, ALGORITHMS)
+    _check_option("algorithm", algorithm, ("newton", "riemannian"))
     _check_option("compute", compute, tuple(riemannian.BUDGETS))
     _validate_type(refine, str, "refine")
     _check_option("refine", refine, REFINEMENTS)
@@ -260,14 +249,13 @@ def check_options(
         _check_option("max_iter", max_iter, ("auto",), extra="when it is a string")
         if algorithm == "riemannian":
             return riemannian.BUDGETS[compute].symmetric_steps
-        return DEFAULT_MAX_ITER
+        return 500  # the shipped recording takes 30, or 72 without a refinement
     if max_iter < 1:
         raise ValueError(f"max_iter must be at least 1, got {max_iter}.")
     return int(max_iter)
 
 
 def _whitening(X: NDArray, n_components: int | float | None) -> Whitening:
-    """Return the whitening matrix for the requested components, up to the rank of the data."""
     _validate_type(n_components, ("int-like", float, None), "n_components")
     channels = Channels(X)
     rank = channels.rank
@@ -296,7 +284,6 @@ def _whitening(X: NDArray, n_components: int | float | None) -> Whitening:
 
 
 def _rank_cause(constant: NDArray[np.intp], n_channels: int, rank: int) -> str:
-    """Return why the rank is lower than the number of channels, as text."""
     text = f"X has {n_channels} channels"
     if len(constant):
         return f"{text}, of which {constant.tolist()} are constant."
@@ -308,7 +295,7 @@ def _rank_cause(constant: NDArray[np.intp], n_channels: int, rank: int) -> str:
     return f"{text}."
 
 
-def _covariance(X: NDArray) -> NDArray[np.float64]:
+def _covariance(X: NDArray) -> Array:
     return sum(X[:, chunk] @ X[:, chunk].T for chunk in chunks(X)) / X.shape[1]
 
 
@@ -319,14 +306,14 @@ def _check_white(X: NDArray, n_components: int | float | None) -> None:
             "of X are used as they are, so pass n_components=None."
         )
     error = np.abs(_covariance(X) - np.eye(len(X))).max()
-    if error > MAX_WHITENESS_ERROR:
+    if error > 0.2:  # this much passes: X may be whitened by another covariance than the sample's
         raise ValueError(
             f"X is not white: its covariance differs from the identity by up to {error:.2g}. Pass "
             "whiten=True, or whiten X first."
         )
 
 
-def _initial_rotation(w_init: ArrayLike | None, size: int) -> NDArray[np.float64]:
+def _initial_rotation(w_init: ArrayLike | None, size: int) -> Array:
     """Return the orthogonal matrix nearest to the one given."""
     if w_init is None:
         return np.eye(size)
@@ -345,15 +332,14 @@ def _initial_rotation(w_init: ArrayLike | None, size: int) -> NDArray[np.float64
 
 
 def _chosen_refinement(refine: str, X: NDArray) -> str:
-    """Return the refinement to use for these data."""
     if refine != "auto":
         return refine
-    # If the sample covariance is not exactly the identity, the signals were whitened by a
-    # covariance from elsewhere, which is better known, so only the rotation is refined.
+    # Beyond rounding errors of single precision, the signals were whitened by a covariance from
+    # elsewhere, which is better known, so only the rotation is refined.
     covariance = _covariance(X)
     std = np.sqrt(np.diag(covariance))
     error = np.abs(covariance / np.outer(std, std) - np.eye(len(X))).max()
-    return "full" if error < MAX_ROUNDING else "rotation"
+    return "full" if error < 1e-4 else "rotation"
 
 
 def _in_order(solution: Solution, X: NDArray) -> Unmixing:

@@ -1,10 +1,7 @@
 """OT-ICA by the stochastic Riemannian gradient method of the paper.
 
-First comes a deflation: components are found one by one in the orthogonal complement of
-those found before, each from many random starts, of which the one with the largest contrast is
-kept. Then Algorithm 1 refines all components together by mini-batch gradient steps with
-dithering, tangent projection and symmetric decorrelation. This is for comparison only;
-`algorithm` finds better optima in a fraction of the time.
+After a deflation, Algorithm 1 refines all components together by mini-batch gradient steps with
+dithering. For comparison only: `algorithm` finds better optima in a fraction of the time.
 """
 
 from collections.abc import Callable
@@ -14,10 +11,10 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from mne_otica.solver._linalg import nearest_rotation
+from mne_otica.solver._linalg import nearest_rotation, unit_rows
 from mne_otica.solver.contrast import Solution, target_correlation, transport_map
+from mne_otica.utils.arrays import Array
 
-DITHER = 0.01  # standard deviation of noise that smooths the steps of discrete distributions
 BATCH_SIZE = 1024
 
 
@@ -50,27 +47,27 @@ def solve(
     return Solution(W, target_correlation(W @ X), max_iter, max_iter, float(rotated), True)
 
 
-def _batch(X: NDArray, rng: Generator) -> NDArray[np.float64]:
+def _batch(X: NDArray, rng: Generator) -> Array:
     n_samples = X.shape[1]
     if n_samples <= BATCH_SIZE:
         return X.astype(np.float64)
     return X[:, rng.choice(n_samples, BATCH_SIZE, replace=False)].astype(np.float64)
 
 
-def _gradient(W: NDArray, batch: NDArray, rng: Generator) -> NDArray[np.float64]:
+def _gradient(W: NDArray, batch: NDArray, rng: Generator) -> Array:
     """Return the gradient of the summed W2² of ``W @ batch``, coupling held fixed."""
     Y = W @ batch
-    Y += DITHER * rng.standard_normal(Y.shape)
+    Y += 0.01 * rng.standard_normal(Y.shape)  # smooths the steps of discrete distributions
     return 2 * (Y - transport_map(Y)) @ batch.T / batch.shape[1]
 
 
-def _tangent(G: NDArray, W: NDArray) -> NDArray[np.float64]:
+def _tangent(G: NDArray, W: NDArray) -> Array:
     """Project onto the tangent space of the orthogonal group at W."""
     GW = G @ W.T
     return G - (GW + GW.T) @ W / 2
 
 
-def _deflate(X: NDArray, budget: Budget, rng: Generator) -> NDArray[np.float64]:
+def _deflate(X: NDArray, budget: Budget, rng: Generator) -> Array:
     """Find components one by one, each the best of many random starts."""
     size = len(X)
     n_restarts = min(budget.restarts_per_component * size, budget.max_restarts)
@@ -87,7 +84,6 @@ def _deflate(X: NDArray, budget: Budget, rng: Generator) -> NDArray[np.float64]:
     return nearest_rotation(found)
 
 
-def _orthogonal_rows(B: NDArray, found: NDArray) -> NDArray[np.float64]:
+def _orthogonal_rows(B: NDArray, found: NDArray) -> Array:
     """Make the rows of B orthogonal to those found, and scale them to unit length."""
-    B = B - (B @ found.T) @ found
-    return B / np.linalg.norm(B, axis=1, keepdims=True)
+    return unit_rows(B - (B @ found.T) @ found)

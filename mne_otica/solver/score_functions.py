@@ -1,18 +1,8 @@
 """Score functions of the components, from counts of their samples.
 
-These are Equations (11) and (12) of docs/method.
-
-A score is fitted by score matching among cubic splines over the range of the samples, which needs
-no density and stays finite where the density has an edge. Knots are equally spaced in asinh(y),
-where heavy tails are short, but closer at the ends, where a density may have an edge.
-
-The penalty on third differences of the coefficients is chosen for each component by
-cross-validation: functions are fitted to every other block of the recording and evaluated on the
-blocks between. Penalties that are at least as large as the best are averaged, weighted by how well
-they do in units of their standard error, so that rounding does not select one. For components that
-are no farther from a Gaussian than chance takes them, the score is that of a Gaussian.
-
-Arrays have one row for each component. Bins of the transport map are merged here.
+Equations (11) and (12) of docs/method. A score is fitted by score matching among cubic splines,
+which needs no density and stays finite where it has an edge. Arrays have one row for each
+component. Bins of the transport map are merged here.
 """
 
 from functools import cache
@@ -33,6 +23,7 @@ from mne_otica.solver.contrast import (
     gaussian_targets,
     targets_and_slopes,
 )
+from mne_otica.utils.arrays import Array
 
 MERGE = 4  # bins of the transport map that make one bin here
 N_MERGED = N_BINS // MERGE
@@ -43,27 +34,23 @@ N_INTERVALS = N_SPLINES - 3  # between the knots of a component
 # and the information of a uniform density hardly grows with the samples.
 END = 0.15
 MORE_AT_ENDS = 0.5
-MAX_GAPS = 0.1  # share of empty bins in the bulk, above which values lie on a lattice
 PENALTIES = 10.0 ** np.arange(6, -1, -1.5)  # from nearly quadratic to hardly any, for one sample
 N_BLOCKS = 16  # of a recording in cross-validation: longer than what successive samples share
-# Contrast relative to that expected of Gaussian samples, which hardly any component that an ICA
-# finds in Gaussian noise exceeds.
-MAX_CHANCE = 2.0
 
 
 class Scores(NamedTuple):
     """Score functions ψ of the components."""
 
-    tables: NDArray[np.float64]  # ψ in each bin, shape (n_components, N_BINS)
-    potentials: NDArray[np.float64]  # minus the log density up to a constant, ψ its slope
-    information: NDArray[np.float64]  # E[ψ'] of each component, at least 1
+    tables: Array  # ψ in each bin, shape (n_components, N_BINS)
+    potentials: Array  # minus the log density up to a constant, ψ its slope
+    information: Array  # E[ψ'] of each component, at least 1
 
 
 class Smoothness(NamedTuple):
     """The regularisation of the score functions of the components."""
 
-    penalties: NDArray[np.float64]
-    weights: NDArray[np.float64]  # of f, from 0 for what looks Gaussian to 1
+    penalties: Array
+    weights: Array  # of f, from 0 for what looks Gaussian to 1
 
 
 def merged_counts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -76,31 +63,28 @@ def on_lattice(merged: NDArray[np.int64]) -> NDArray[np.bool_]:
     share = np.cumsum(merged, axis=1) / merged.sum(axis=1, keepdims=True)
     bulk = (share > 0.1) & (share < 0.9)
     empty = np.count_nonzero(bulk & (merged == 0), axis=1)
-    return empty > MAX_GAPS * np.count_nonzero(bulk, axis=1)
+    return empty > 0.1 * np.count_nonzero(bulk, axis=1)
 
 
 @cache
-def merged_centres() -> NDArray[np.float64]:
+def merged_centres() -> Array:
     """Return the middle of each merged bin as y."""
     u = (np.arange(N_MERGED) + 0.5) * (2 / N_MERGED) - 1
     return KNEE * u / (1 - np.abs(u))
 
 
 class Basis(NamedTuple):
-    """Cubic B-splines of each component in merged bins, less a straight line each.
-
-    The matrices are block-diagonal, with rows for the bins and columns for the splines.
-    """
+    """Cubic B-splines of each component in merged bins (block-diagonal), less a straight line."""
 
     values: csr_array
     slopes: csr_array
-    levels: NDArray[np.float64]  # of the lines, shape (n_components, N_SPLINES)
-    tilts: NDArray[np.float64]
-    power: NDArray[np.float64]  # E[b bᵀ], shape (n_components, N_SPLINES, N_SPLINES)
-    slope: NDArray[np.float64]  # E[b' - b y]
-    rough: NDArray[np.float64]  # the penalty
+    levels: Array  # of the lines, shape (n_components, N_SPLINES)
+    tilts: Array
+    power: Array  # E[b bᵀ], shape (n_components, N_SPLINES, N_SPLINES)
+    slope: Array  # E[b' - b y]
+    rough: Array  # the penalty
 
-    def combine(self, c: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def combine(self, c: Array) -> tuple[Array, Array]:
         """Return sums of the functions in merged bins, and the slopes of these sums."""
         flat, shape = c.reshape(*c.shape[:-2], -1).T, (*c.shape[:-1], N_MERGED)
         sums, slopes = ((part @ flat).T.reshape(shape) for part in (self.values, self.slopes))
@@ -128,7 +112,7 @@ def make_splines(merged: NDArray[np.int64]) -> tuple[csr_array, csr_array]:
     )
 
 
-def _knots(merged: NDArray[np.int64]) -> NDArray[np.float64]:
+def _knots(merged: NDArray[np.int64]) -> Array:
     """Place the knots of each component between the ends of its samples."""
     edges, seen = bin_edges(N_MERGED), merged > 0
     edges[[0, -1]] = bin_centres()[[0, -1]]
@@ -143,17 +127,14 @@ def _knots(merged: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def find_basis(
-    merged: NDArray[np.int64],
-    splines: tuple[csr_array, csr_array],
-    information: NDArray[np.float64],
+    merged: NDArray[np.int64], splines: tuple[csr_array, csr_array], information: Array
 ) -> Basis:
     """Take off the straight line that is nearest to each spline, and return the moments."""
     values, slopes = splines
     y, n_rows = merged_centres(), len(merged)
     # Fitting the d weights of a component sharpens its density, as by the inverse of a Gaussian
-    # filter of variance 2 d / (N (1 + e)). This is twice as much: too sharp a density raises the
-    # information, and so sharpens the next. The width is in bins at one standard deviation, and at
-    # least half a bin, or the information of points would be infinite.
+    # filter of variance 2 d / (N (1 + e)). This is twice as much, as the next would be sharper
+    # still, in bins at one standard deviation; half a bin keeps the information of points finite.
     widths = np.sqrt(4 * n_rows / (information * merged[0].sum()))
     widths = np.hypot(widths * N_MERGED * KNEE / (2 * (KNEE + 1) ** 2), 0.5)
     weights = np.empty(merged.shape)
@@ -165,7 +146,7 @@ def find_basis(
     i, j = products.coords
     power[i // N_SPLINES, i % N_SPLINES, j % N_SPLINES] = products.data
 
-    def mean(matrix: csr_array, factors: NDArray[np.float64]) -> NDArray[np.float64]:
+    def mean(matrix: csr_array, factors: Array) -> Array:
         return (matrix.T @ factors.ravel()).reshape(n_rows, N_SPLINES)
 
     centre = (weights @ y)[:, np.newaxis]
@@ -184,14 +165,10 @@ def find_basis(
     return Basis(values, slopes, means - tilts * centre, tilts, power, slope, rough)
 
 
-def solve(basis: Basis, penalties: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the coefficients of the scores less y, Equation (11) of docs/method.
-
-    There may be several penalties for each component, along axes before.
-    """
+def solve(basis: Basis, penalties: Array) -> Array:
+    """Return the coefficients of the scores less y, Equation (11), for each row of penalties."""
     matrices = basis.power + penalties[..., np.newaxis, np.newaxis] * basis.rough
-    # Functions that are zero where the samples are get no weight. The penalty is zero for quadratic
-    # functions: the ridge has to exceed its rounding error.
+    # The penalty is zero for quadratic functions: the ridge has to exceed its rounding error.
     diagonal = np.arange(N_SPLINES)
     largest = matrices[..., diagonal, diagonal].max(axis=-1, keepdims=True)
     matrices[..., diagonal, diagonal] += 1e-9 + N_SPLINES * np.finfo(float).eps * largest
@@ -199,18 +176,17 @@ def solve(basis: Basis, penalties: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.linalg.solve(matrices, sides)[..., 0]
 
 
-def evidence(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the evidence that components are not Gaussian, from 0 to 1.
-
-    Gaussian samples have a positive contrast, and fitting d weights raises it by d / 2 N.
-    """
+def evidence(counts: NDArray[np.int64]) -> Array:
+    """Return the evidence that components are not Gaussian, from 0 to 1."""
     n_samples = int(counts[0].sum())
     targets, _ = targets_and_slopes(counts)
     y = bin_centres()
     distance = (counts @ y**2 - 2 * (counts * targets) @ y) / n_samples
     contrast = distance + np.mean(gaussian_targets(n_samples) ** 2)
+    # Gaussian samples have a positive contrast, and fitting d weights raises it by d / 2 N.
     chance = gaussian_floor(n_samples) + len(counts) / (2 * n_samples)
-    return np.clip(contrast / chance - MAX_CHANCE, 0, 1)
+    # Hardly any component that an ICA finds in Gaussian noise has twice the contrast of chance.
+    return np.clip(contrast / chance - 2, 0, 1)
 
 
 def choose_smoothness(objective: Objective, counts: NDArray[np.int64]) -> Smoothness:
@@ -231,7 +207,7 @@ def choose_smoothness(objective: Objective, counts: NDArray[np.int64]) -> Smooth
     return Smoothness(_best_penalties(np.concatenate(losses, axis=2)), weights)
 
 
-def _best_penalties(losses: NDArray[np.float64]) -> NDArray[np.float64]:
+def _best_penalties(losses: Array) -> Array:
     """Average the best penalty and larger ones; axes are components, penalties and blocks."""
     best = losses.mean(axis=2).argmin(axis=1)[:, np.newaxis]
     excess = losses - np.take_along_axis(losses, best[..., np.newaxis], axis=1)
@@ -242,13 +218,8 @@ def _best_penalties(losses: NDArray[np.float64]) -> NDArray[np.float64]:
     return 10 ** (weights @ np.log10(PENALTIES) / weights.sum(axis=1))
 
 
-def fit_scores(
-    counts: NDArray[np.int64], smoothness: Smoothness, information: NDArray[np.float64]
-) -> Scores:
-    """Fit the score function of each component, Equation (12) of docs/method.
-
-    The information is that of an earlier fit, at first ones.
-    """
+def fit_scores(counts: NDArray[np.int64], smoothness: Smoothness, information: Array) -> Scores:
+    """Fit the score functions, Equation (12); the information is that of an earlier fit or ones."""
     merged = merged_counts(counts)
     basis = find_basis(merged, make_splines(merged), information)
     c = solve(basis, smoothness.penalties / counts[0].sum())

@@ -1,8 +1,7 @@
 """Refits of an ICA on resampled data and from random starts.
 
-All computations are in the space of the principal components of the ICA, whitened by the covariance
-of the recording. There the correlation of two components over the whole recording is the
-cosine of their unmixing vectors, so matching needs no pass over the samples.
+They are in the space of its whitened principal components, where the correlation of two components
+is the cosine of their unmixing vectors, so matching needs no pass over the samples.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from mne_otica import solver
 from mne_otica.ica import METHOD
 from mne_otica.solver._linalg import Channels, one_blas_thread, project, sphering, unit_rows
-from mne_otica.utils.checks import _check_option
+from mne_otica.utils.arrays import Array, Single
 
 if TYPE_CHECKING:
     from mne import BaseEpochs
@@ -30,40 +29,25 @@ if TYPE_CHECKING:
     from mne.preprocessing import ICA
 
 MAX_SAMPLES = 30_000  # of a refit
-# Radians. Other samples change a component by more than this, and a coarse fit takes half the time.
-REFIT_TOL = 0.03
 
 
 @dataclass(frozen=True)
 class Fitted:
     """The whitened principal components of a recording, in blocks."""
 
-    white: NDArray[np.float32]  # shape (n_components, n_samples)
+    white: Single  # shape (n_components, n_samples)
     starts: NDArray[np.intp]  # first sample of each block
     block: int  # samples in a block
-    unmixing: NDArray[np.float64]  # from `white` to the components of the ICA, unit variance
-    colouring: NDArray[np.float64]  # from `white` back to the principal components of the ICA
+    unmixing: Array  # from `white` to the components of the ICA, unit variance
+    colouring: Array  # from `white` back to the principal components of the ICA
     sfreq: float
-    # Relative to those of the data that the ICA was fitted on, along the axes where they differ
-    # most: ones for the same data.
-    variances: NDArray[np.float64]
-
-    @property
-    def n_samples(self) -> int:
-        """Samples in all blocks."""
-        return self.block * len(self.starts)
-
-    def draw(self, n_blocks: int, rng: np.random.Generator) -> NDArray[np.float32]:
-        """Return the samples of blocks drawn with replacement."""
-        starts = rng.choice(self.starts, n_blocks)
-        samples = (starts[:, np.newaxis] + np.arange(self.block)).ravel()
-        return np.asarray(self.white[:, samples])  # a memory map in worker processes
+    variances: Array  # relative to the data of the fit, along the axes where they differ most
 
 
 class Refit(NamedTuple):
     """One refit."""
 
-    unmixing: NDArray[np.float64]  # of the white signals, with unit rows
+    unmixing: Array  # of the white signals, with unit rows
     converged: bool
 
 
@@ -94,13 +78,8 @@ def read(ica: ICA, inst: BaseRaw | BaseEpochs) -> Fitted:
     )
 
 
-def _blocks(
-    inst: BaseRaw | BaseEpochs, names: list[str]
-) -> tuple[NDArray[np.float64], NDArray[np.intp], int]:
-    """Return the samples, and blocks of about a second that do not cross the ends of epochs.
-
-    Drawing single samples of an autocorrelated signal would be too optimistic.
-    """
+def _blocks(inst: BaseRaw | BaseEpochs, names: list[str]) -> tuple[Array, NDArray[np.intp], int]:
+    """Return the samples, and blocks of about a second that do not cross the ends of epochs."""
     sfreq = inst.info["sfreq"]
     if isinstance(inst, mne.io.BaseRaw):
         data = inst.get_data(names, reject_by_annotation="omit", verbose="error")
@@ -160,12 +139,14 @@ def refit(
 ) -> Refit:
     """Fit blocks drawn at random, from a random rotation."""
     rng = np.random.default_rng(seed)
-    X = recording.draw(n_blocks, rng)
+    starts = rng.choice(recording.starts, n_blocks)
+    samples = (starts[:, np.newaxis] + np.arange(recording.block)).ravel()
+    X = np.asarray(recording.white[:, samples])  # a memory map in worker processes
     X = X - X.mean(axis=1, keepdims=True)
     # Rotating the data gives every method a random start, also those that start from the identity.
     whitening = np.linalg.qr(rng.standard_normal((len(X), len(X))))[0] @ sphering(X)
     with quiet():  # also in a worker process
-        W, converged = _UNMIX[method](whitening.astype(X.dtype) @ X, fit_params, rng)
+        W, converged = UNMIX[method](whitening.astype(X.dtype) @ X, fit_params, rng)
     return Refit(unit_rows(W @ whitening), converged)
 
 
@@ -174,10 +155,10 @@ def _otica(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tupl
     if params.get("algorithm", "newton") != "newton":
         fit = solver.unmix(X, random_state=rng, **params)
     else:
-        # Without the search for better optima of discrete components, which are not expected in
-        # recordings.
+        # Discrete components are not expected. Other samples change a component by more than 0.03
+        # radians, and a coarse fit takes half the time.
         options = {name: params[name] for name in ("max_iter", "refine") if name in params}
-        fit = solver.refit(X, tol=max(params.get("tol", 0), REFIT_TOL), **options)
+        fit = solver.refit(X, tol=max(params.get("tol", 0), 0.03), **options)
     return fit.W, bool(fit.converged)
 
 
@@ -205,15 +186,10 @@ def _picard(X: NDArray, params: dict[str, Any], rng: np.random.Generator) -> tup
 
 
 # The calls that MNE makes for each of its methods on white data.
-_UNMIX: dict[str, Callable[[NDArray, dict, np.random.Generator], tuple[NDArray, bool]]] = {
+UNMIX: dict[str, Callable[[NDArray, dict, np.random.Generator], tuple[NDArray, bool]]] = {
     METHOD: _otica,
     "fastica": _fastica,
     "infomax": _infomax,
     "extended-infomax": _infomax,
     "picard": _picard,
 }
-
-
-def check_method(method: str) -> None:
-    """Raise for methods that cannot be fitted again, such as those of imported files."""
-    _check_option("ica.method", method, tuple(_UNMIX))

@@ -11,7 +11,8 @@ from mne.utils import logger, verbose
 from numpy.typing import NDArray
 
 from mne_otica.trust import refits as _refits
-from mne_otica.utils.checks import RandomState, _validate_type, as_generator, warn
+from mne_otica.utils.arrays import Array
+from mne_otica.utils.checks import RandomState, _check_option, _validate_type, as_generator, warn
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,12 +26,7 @@ CAME_BACK = 0.95  # correlation of topographies, from which they count as the sa
 # Least share of the refits for a component to be called stable (benchmarks.stability). From 0.6,
 # 96 % were true in training, but 92 % in the test: so the lowest from which 98 % are, in training.
 STABLE = 0.7
-SHORTER = (1 / 8, 1 / 4, 1 / 2)  # of the length of a refit, for the learning curve
-FITS_PER_SHORTER = 1 / 5  # of the refits of full length
 MIN_FITS = 3  # for the standard deviation of a topography
-# Median ratio of variances between a recording and the one that the ICA was fitted on, above
-# which they count as different recordings. Spans left out of the fit change few directions only.
-ANOTHER_RECORDING = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,18 +62,18 @@ class Stability:
         The channels of the topographies.
     """
 
-    matches: NDArray[np.float64] = field(repr=False)
-    maps: NDArray[np.float64] = field(repr=False)
-    spread: NDArray[np.float64] = field(repr=False)
+    matches: Array = field(repr=False)
+    maps: Array = field(repr=False)
+    spread: Array = field(repr=False)
     converged: NDArray[np.bool_] = field(repr=False)
-    lengths: NDArray[np.float64]
-    curve: NDArray[np.float64] = field(repr=False)
+    lengths: Array
+    curve: Array = field(repr=False)
     threshold: float
     method: str
     info: Info = field(repr=False)
 
     @property
-    def index(self) -> NDArray[np.float64]:
+    def index(self) -> Array:
         """The share of the refits in which each component came back."""
         return self.curve[-1]
 
@@ -92,7 +88,7 @@ class Stability:
         return self.index >= self.threshold
 
     @property
-    def seconds_needed(self) -> NDArray[np.float64]:
+    def seconds_needed(self) -> Array:
         """The shortest length, in seconds, from which each component is stable; NaN if none is."""
         above = self.curve >= self.threshold
         from_here_on = np.logical_and.accumulate(above[::-1], axis=0)[::-1]
@@ -236,7 +232,14 @@ def stability(
     Refits that do not converge count like the others, and a warning gives their number. Refits
     of ``method="infomax"`` and ``"picard"`` take as long as fits by these methods.
     """
-    _check_fitted(ica)
+    _validate_type(ica, mne.preprocessing.ICA, "ica", "ICA")
+    if ica.current_fit == "unfitted":
+        raise RuntimeError("No fit available. Please fit ICA.")
+    _check_option("ica.method", ica.method, tuple(_refits.UNMIX))
+    if ica.n_components_ < 2:
+        raise ValueError(
+            "The ICA has only one component, which comes back always; fit at least two."
+        )
     _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
     _validate_type(n_fits, "int-like", "n_fits")
     if n_fits < MIN_FITS:
@@ -269,7 +272,7 @@ def stability(
         warn(
             f"{n_failed} of {len(matches)} refits by {ica.method} did not converge; they count "
             "like the others, so indices may be too low. Fit the ICA with a larger max_iter, or "
-            "with fewer components.",
+            "with fewer components."
         )
     logger.info(result.summary)
     return result
@@ -281,34 +284,23 @@ def _plan(recording: _refits.Fitted, n_fits: int) -> tuple[NDArray, NDArray]:
     full = min(len(recording.starts), longest)
     # Even the shortest refit needs more samples than components.
     least = max(2, -(-2 * len(recording.white) // recording.block))
-    shorter = [max(least, round(share * full)) for share in SHORTER]
+    shorter = [max(least, round(full / part)) for part in (8, 4, 2)]
     lengths = np.unique(np.array([length for length in shorter if length < full], dtype=int))
-    n_shorter = max(MIN_FITS, round(FITS_PER_SHORTER * n_fits))
+    n_shorter = max(MIN_FITS, round(n_fits / 5))
     return np.append(lengths, full), np.array([n_shorter] * len(lengths) + [n_fits])
-
-
-def _check_fitted(ica: ICA) -> None:
-    _validate_type(ica, mne.preprocessing.ICA, "ica", "ICA")
-    if ica.current_fit == "unfitted":
-        raise RuntimeError("No fit available. Please fit ICA.")
-    _refits.check_method(ica.method)
-    if ica.n_components_ < 2:
-        raise ValueError(
-            "The ICA has only one component, which comes back always; fit at least two."
-        )
 
 
 def _check_recording(recording: _refits.Fitted, inst: BaseRaw | BaseEpochs) -> None:
     """Raise for recordings that are too short, or not the one of the fit."""
     n_components, n_blocks = len(recording.white), len(recording.starts)
-    if n_blocks < 2 or recording.n_samples <= 2 * n_components:
+    if n_blocks < 2 or recording.block * n_blocks <= 2 * n_components:
         raise ValueError(
             f"{type(inst).__name__} has {n_blocks} block(s) of {recording.block} samples for "
             f"{n_components} components; at least 2 blocks and more than "
             f"{2 * n_components} samples are needed to draw from. Pass a longer recording."
         )
     ratio = np.exp(np.median(np.abs(np.log(np.maximum(recording.variances, 1e-12)))))
-    if ratio > ANOTHER_RECORDING:
+    if ratio > 2:  # spans left out of the fit change few directions only
         raise ValueError(
             f"The variances of {type(inst).__name__} differ from those of the data that the ICA "
             f"was fitted on by a factor of {ratio:.1f} (median over its principal components). "
