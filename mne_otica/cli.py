@@ -23,8 +23,7 @@ _STUDY = {
 
 def _demo(arguments: argparse.Namespace) -> int:
     """Clean the shipped recording and print benefit and harm."""
-    raw = mne_otica.datasets.sample()
-    started = time.perf_counter()
+    raw, started = mne_otica.datasets.sample(), time.perf_counter()
     result = mne_otica.clean_raw(raw)
     seconds = time.perf_counter() - started
     print(f"Cleaned {raw.times[-1]:.0f} s of EEG in {seconds:.1f} s: {result.verdict}.\n")
@@ -105,7 +104,6 @@ def _user() -> str:
 
 
 def _add_options(parser: argparse.ArgumentParser, command: str) -> None:
-    """Add the options of a command on a study that was cleaned before."""
     add = parser.add_argument
     add("out", type=Path, metavar="OUT", help="the output folder of the study")
     if command == "review":
@@ -153,8 +151,7 @@ def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
         text = f"maximum number of blink components {default}"
         add("--max-components", type=int, default=2, metavar="N", help=text)
         text = f"remove only the artifacts, or whole components {default}"
-        choices = ("events", "component")
-        add("--removal", choices=choices, default="events", help=text)
+        add("--removal", choices=("events", "component"), default="events", help=text)
         add("--stability", action="store_true", help="refit to see which components are stable")
     add("--concatenate-runs", action="store_true", help="one ICA for the runs of a session")
     text = f"recordings to clean at once, -1 for all cores {default}"

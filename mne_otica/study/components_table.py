@@ -48,11 +48,7 @@ def table_text(
 
 
 def reworded(text: str, rows: Table, automatic: Sequence[int]) -> str:
-    """Return an edited table in which reasons agree with the status.
-
-    ``automatic`` are the components that were found to be bad. Reasons that a person wrote are
-    kept.
-    """
+    """Return a table in which the reasons of the package agree with the edited status."""
     changes = {
         one: {"status_description": by_hand(row["status"], row["status_description"])}
         for one, row in rows.items()
@@ -64,8 +60,7 @@ def reworded(text: str, rows: Table, automatic: Sequence[int]) -> str:
 
 def by_hand(status: str, why: str) -> str:
     """Return the reason of a status that a person changed; changing it back restores it."""
-    changed = _BY_HAND.fullmatch(why)
-    if changed:
+    if changed := _BY_HAND.fullmatch(why):
         return changed[2] or "n/a"
     done = "Removed" if status == "bad" else "Kept"
     return f"{done} by hand" + ("" if why == "n/a" else f"; before: {why}")
@@ -77,10 +72,7 @@ def edits(rows: Table) -> Table:
 
 
 def edited_text(text: str, changes: Mapping[int, Mapping[str, str]]) -> str:
-    """Return a table with some cells changed; everything else is kept.
-
-    Missing columns and components are appended.
-    """
+    """Return a table with some cells changed, and missing columns and components appended."""
     mark = _BOM if text.startswith(_BOM) else ""
     head, *rows = csv.reader(io.StringIO(text.removeprefix(_BOM), newline=""), delimiter="\t")
     number = head.index("component")

@@ -49,19 +49,14 @@ def result_path(what: str, unit: Name, recording: Name | None = None) -> Path:
 
 
 def distinct_names(paths: list[Path], known: Mapping[Path, str]) -> list[str]:
-    """Return the stem of each path, preceded by as many folders as make it unique.
-
-    ``known`` are the names of files in earlier runs, which are kept.
-    """
+    """Return known names of paths, or their stems after as many folders as make them unique."""
     beside = Counter((path.parent, _stem(path).casefold()) for path in paths)
     stems = [
         path.name.replace(".", "_") if beside[path.parent, _stem(path).casefold()] > 1 else stem
         for path, stem in zip(paths, map(_stem, paths), strict=True)
     ]
     # Files that were moved keep the names of their results.
-    others = [
-        name.casefold() for path, name in known.items() if path not in paths and path.exists()
-    ]
+    others = [x.casefold() for path, x in known.items() if path not in paths and path.exists()]
     names = [known.get(path, shortened(stem)) for path, stem in zip(paths, stems, strict=True)]
     for depth in range(1, max((len(path.parts) for path in paths), default=0) + 1):
         counts = Counter([*(name.casefold() for name in names), *others])

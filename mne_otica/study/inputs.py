@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from mne_bids import BIDSPath
 
 _BIDS_EXTENSIONS = {"eeg": (".bdf", ".edf", ".set", ".vhdr"), "meg": (".fif",)}
-# A warning of MNE that means that the recording is incomplete
-_CUT_SHORT = "does not match the file size"
 
 
 @dataclass(frozen=True)
@@ -59,10 +57,8 @@ def find_bids(
 
     root = Path(root).absolute()
     if not (root / "dataset_description.json").is_file():
-        raise FileNotFoundError(
-            f"{root} has no dataset_description.json, so it is no BIDS study; give its top folder, "
-            "or a list of files."
-        )
+        told = "so it is no BIDS study; give its top folder, or a list of files."
+        raise FileNotFoundError(f"{root} has no dataset_description.json, {told}")
     datatypes = [datatype] if datatype else list(_BIDS_EXTENSIONS)
     paths = find_matching_paths(
         root,
@@ -94,9 +90,8 @@ def group(recordings: Sequence[Recording], concatenate_runs: bool) -> list[Unit]
     counts = Counter(recording.name for recording in recordings)
     twice = [name.label for name, count in counts.items() if count > 1]
     if twice:
-        raise ValueError(
-            f"{', '.join(twice)} is there in more than one format; leave one of them out."
-        )
+        told = "is there in more than one format; leave one of them out."
+        raise ValueError(f"{', '.join(twice)} {told}")
     units: dict[Name, list[Recording]] = {}
     for recording in recordings:
         name = recording.name
@@ -140,17 +135,15 @@ def read(recording: Recording) -> tuple[mne.io.BaseRaw, list[str]]:
         except (ImportError, MemoryError):
             raise
         except Exception as error:
-            raise ValueError(
-                f"{name} cannot be read ({type(error).__name__}: {error}); it may be damaged, or "
-                "not what its name says."
-            ) from error
+            why = f"{type(error).__name__}: {error}"
+            told = "it may be damaged, or not what its name says."
+            raise ValueError(f"{name} cannot be read ({why}); {told}") from error
     told = list(dict.fromkeys(str(warning.message) for warning in caught))
-    if any(_CUT_SHORT in message for message in told):
+    if any("does not match the file size" in message for message in told):
         raise ValueError(f"{name} is cut short: its header promises more data.")
     if odd := [name for name in raw.ch_names if not name.isascii()]:
-        raise ValueError(
-            f"Channel names must be ASCII to be saved as FIF, not {', '.join(odd)}; rename them."
-        )
+        told = f"not {', '.join(odd)}; rename them."
+        raise ValueError(f"Channel names must be ASCII to be saved as FIF, {told}")
     return raw, told
 
 

@@ -16,7 +16,7 @@ from mne.utils import warn
 from mne_otica.evaluation.audit import Audited
 from mne_otica.evaluation.methods_section import methods_text, references
 from mne_otica.study.sidecars import read_json
-from mne_otica.study.summary_table import COLUMNS, KIND_COLUMNS, Row, badness, kept_rows, kind_rows
+from mne_otica.study.summary_table import COLUMNS, KIND_COLUMNS, Row, badness, kept_rows
 from mne_otica.utils.checks import _check_option
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Study:
         _check_option("by", by, ("recording", "kind"))
         if by == "recording":
             return _frame(self.rows, COLUMNS)
-        return _frame(kind_rows(self.rows), KIND_COLUMNS)
+        return _frame([row | one for row in self.rows for one in row["kinds"]], KIND_COLUMNS)
 
     def raw(self, recording: str) -> BaseRaw:
         """Read a cleaned recording.
@@ -158,7 +158,6 @@ class Study:
     def _by_participant(
         self, event_id: str | Sequence[str] | Mapping[str, int], options: dict[str, Any]
     ) -> Iterator[tuple[str, list[BaseEpochs]]]:
-        """Yield each participant with the epochs of the recordings that have events."""
         people = {row["recording"]: row["participant_id"] or row["recording"] for row in self.rows}
         for participant, names in groupby(sorted(self.cleaned, key=people.get), people.get):
             found = []
@@ -260,14 +259,10 @@ class Study:
             if not row["file"] or not row["report"]:
                 continue
             name, after = row["recording"], self.raw(row["recording"])
-            before = mne.io.read_raw(kept[name].recording.path, verbose="error").load_data(
-                verbose="error"
-            )
-            samples = {
-                kind: np.array(some) - after.first_samp
-                for kind, some in self._facts(row)["samples"].items()
-                if len(some)
-            }
+            path = kept[name].recording.path
+            before = mne.io.read_raw(path, preload=True, verbose="error")
+            found_in = self._facts(row)["samples"].items()
+            samples = {kind: np.array(some) - after.first_samp for kind, some in found_in if some}
             found.append(Audited(name, before, after, samples, self.ica(name).ch_names))
         return found
 
@@ -323,10 +318,7 @@ def counted(rows: Sequence[Row]) -> str:
     return ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
 
 
-def _frame(
-    rows: list[dict[str, Any]], columns: Sequence[str]
-) -> pd.DataFrame | list[dict[str, Any]]:
-    """Return rows as a table with types that allow missing values, if pandas is installed."""
+def _frame(rows: list[Row], columns: Sequence[str]) -> pd.DataFrame | list[Row]:
     rows = [{name: row[name] for name in columns} for row in rows]
     try:
         import pandas as pd

@@ -1,8 +1,7 @@
 """Review of a study: its recordings, worst first, and the decisions of people.
 
-Decisions are written to the tables of components, like edits by hand. Marks and notes on whole
-recordings are written to ``review.tsv``. Every change is on disk before it is confirmed, and is
-rejected if the table has changed since the person saw it.
+Every change is on disk before it is confirmed, and is rejected if the table has changed since the
+person saw it.
 """
 
 from __future__ import annotations
@@ -34,17 +33,9 @@ _COMPUTING = threading.Lock()
 
 
 class Review:
-    """A study under review.
+    """A study under review by ``who``.
 
-    Recordings and components are referred to by their indices among those found when the
-    review started.
-
-    Parameters
-    ----------
-    out : pathlib.Path
-        The output folder of the study.
-    who : str
-        The name to record with decisions.
+    Recordings are referred to by their indices among those found when the review started.
     """
 
     def __init__(self, out: Path, who: str) -> None:
@@ -54,18 +45,12 @@ class Review:
         self._opened: tuple[tuple[int, str], Opened] | None = None
         self._writing = threading.Lock()
 
-    # What is shown
-
     def study(self) -> dict[str, Any]:
         """Return the recordings, worst first."""
         marks, rows = self._marks(), kept_rows(self.out)
-        return {
-            "name": (self.items[0].recording.bids_root or self.out).name,
-            "who": self.who,
-            "recordings": [
-                self._summary(item, rows.get(item.label, item).row, marks) for item in self.items
-            ],
-        }
+        items = [self._summary(one, rows.get(one.label, one).row, marks) for one in self.items]
+        name = (self.items[0].recording.bids_root or self.out).name
+        return {"name": name, "who": self.who, "recordings": items}
 
     def _summary(self, item: Kept, row: Row, marks: dict[str, dict[str, str]]) -> dict[str, Any]:
         mark = marks.get(item.label, dict.fromkeys(_MARK_COLUMNS, ""))
@@ -113,7 +98,6 @@ class Review:
             return shown | {"problem": f"The components cannot be shown: {error}"}
 
     def _components(self, work: UnitStages) -> dict[str, Any]:
-        """Return the table of components and its version; raise if it is not valid."""
         rows = work.rows_of_table()
         n_components = work.sidecar("fit")["Results"]["n_components"]
         # A component that is missing from the table is kept.
@@ -152,7 +136,6 @@ class Review:
 
     @contextmanager
     def _open(self, index: int) -> Iterator[Opened]:
-        """Read and filter a recording, unless it is the last one that was."""
         item, work = self._at(index)
         key = index, str(work.sidecar("find").get("Key"))
         with _COMPUTING:
@@ -164,8 +147,6 @@ class Review:
                     raise Refusal(HTTPStatus.NOT_FOUND, f"It cannot be shown: {error}") from error
             yield self._opened[1]
 
-    # What people decide
-
     def decide(
         self,
         index: int,
@@ -175,17 +156,12 @@ class Review:
         note: str | None = None,
         kind: str | None = None,
     ) -> dict[str, Any]:
-        """Write a decision or a note on a component to the table; return the table.
-
-        ``version`` is that of the table that the person saw. A status, note or kind of None is
-        not changed.
-        """
+        """Write to the table, of which a person saw this version, what is not None; return it."""
         item, work = self._at(index)
         note = None if note is None else _one_line(note, "note")
         with self._writing, locked(self.out, "review"):
             try:
-                present = self._components(work)
-                text = table_source(work.table)
+                present, text = self._components(work), table_source(work.table)
             except (OSError, ValueError, KeyError) as error:
                 raise Refusal(HTTPStatus.CONFLICT, str(error), components=[]) from error
             if version != digest(text):
@@ -232,8 +208,6 @@ class Review:
         rows = [{name: row.get(name) or "" for name in _MARK_COLUMNS} for row in reader]
         return {row["recording"]: row for row in rows}
 
-    # What is where
-
     def _at(self, index: int) -> tuple[Kept, UnitStages]:
         _check_number(index, len(self.items), "recording")
         return self.items[index], self._work(self.items[index])
@@ -247,7 +221,6 @@ def _now() -> str:
 
 
 def _one_line(text: str, what: str) -> str:
-    """Return text on one line for a cell of a table; raise if it is too long."""
     if len(text) > _LONGEST_NOTE:
         told = f"A {what} has at most {_LONGEST_NOTE} characters, not {len(text)}; shorten it."
         raise Refusal(HTTPStatus.BAD_REQUEST, told)

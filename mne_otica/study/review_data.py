@@ -10,22 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import mne
 import numpy as np
+from mne.preprocessing import ICA
 from numpy.typing import NDArray
 from scipy import signal
 
+from mne_otica.cleaning.clean import Cleaned
 from mne_otica.cleaning.overview import parts
 from mne_otica.evaluation.measures import plain
 from mne_otica.evaluation.sentences import PLURALS
 from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.signals.windows import fullest_window
+from mne_otica.study.inputs import Recording
 from mne_otica.viz.drawing import HALF
 from mne_otica.viz.topomap import small_maps
 
 if TYPE_CHECKING:
-    from mne.preprocessing import ICA
-
-    from mne_otica.cleaning.clean import Cleaned
-    from mne_otica.study.inputs import Recording
     from mne_otica.study.stages import UnitStages
 
 _BINS = 500  # of a drawn line, each with its minimum and maximum
@@ -41,11 +40,7 @@ class Refusal(ValueError):
 
 
 def topographies(ica: ICA) -> dict[str, Any]:
-    """Return the topographies of all components, or only weights if positions are unknown.
-
-    A topography is a square image of values from -100 to 100, with rows from the front of the head
-    to the back; the head is its inscribed circle.
-    """
+    """Return square images from -100 to 100, front first, or only weights without positions."""
     maps = small_maps(ica.get_components(), ica.info)
     shown = {"source": maps.source, "weights": np.round(maps.weights.T, 3).tolist()}
     if maps.images is None:
@@ -57,7 +52,6 @@ def topographies(ica: ICA) -> dict[str, Any]:
 
 
 def _thinned(values: NDArray[np.float64]) -> list[float]:
-    """Decimate a line for drawing: the minimum and maximum of each bin."""
     if len(values) > 2 * _BINS:
         edges = np.linspace(0, len(values), _BINS + 1).astype(int)[:-1]
         low, high = (extreme.reduceat(values, edges) for extreme in (np.minimum, np.maximum))
@@ -97,14 +91,10 @@ class Opened:
     def effect(
         self, exclude: Sequence[int], channel: int | None, start: float | None, component: int
     ) -> dict[str, Any]:
-        """Return the effect of removing these components, in numbers and in one channel.
-
-        The default channel is the one with the largest weight in the component, the default start
-        that of the window with the most events.
-        """
+        """Return the effect of removing these components, in numbers and in one channel."""
         result = self._preview(exclude)
         sfreq, n_times = self.filtered.info["sfreq"], self.filtered.n_times
-        if channel is None:
+        if channel is None:  # that with the largest weight
             channel = int(np.argmax(np.abs(self.ica.get_components()[:, component])))
         name = self.filtered.ch_names[channel]
         before, after = (1e6 * one[0] for one in result.before_and_after([name]))

@@ -69,11 +69,7 @@ def file_hash(path: Path) -> str:
 
 
 class Notes:
-    """Notes about a unit between runs, which can be computed again.
-
-    SHA-256 hashes of files are valid until the size of a file or the time of its last change
-    differs.
-    """
+    """Hashes of files and tables of a unit, kept between runs; they can be computed again."""
 
     def __init__(self, out: Path, label: str) -> None:
         self._out, self._path = out, out / WORK / "notes" / f"{label}.json"

@@ -1,7 +1,4 @@
-"""The page of a study, worst first.
-
-The page is one self-contained HTML file, for desktop and phone.
-"""
+"""The page of a study, worst first: one self-contained HTML file, for desktop and phone."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ _NOT_REMOVED = {
 def write_summary(out: Path, rows: Sequence[Row]) -> Path:
     """Write ``summary.tsv``, ``summary_kinds.tsv`` and ``summary.html``; return the last."""
     rows = sorted(rows, key=summary_table.badness)
-    path, by_kind = out / "summary.html", summary_table.kind_rows(rows)
+    path, by_kind = out / "summary.html", [row | one for row in rows for one in row["kinds"]]
     texts = {
         "summary.tsv": summary_table.rows_text(rows, summary_table.COLUMNS),
         "summary_kinds.tsv": summary_table.rows_text(by_kind, summary_table.KIND_COLUMNS),
@@ -109,14 +106,12 @@ def _problems(rows: Sequence[Row]) -> str:
     for row in rows:
         failed = row["status"] == "failed"
         if text := row["message"] if failed else row["warnings"]:
-            name = f"<b>{html.escape(row['recording'])}</b>"
-            kind = "failed" if failed else "unsure"
-            told.append(f'<li class="{kind}">{name} <span>{html.escape(text)}</span></li>')
+            kind, name = "failed" if failed else "unsure", html.escape(row["recording"])
+            told.append(f'<li class="{kind}"><b>{name}</b> <span>{html.escape(text)}</span></li>')
     return f'<h2>Problems</h2><ul class="problems">{"".join(told)}</ul>' if told else ""
 
 
 def _medians(rows: Sequence[Row]) -> str:
-    """Return the line of medians of benefit and harm of each kind, if there are any."""
     cells = []
     for kind in kinds():
         of_kind = [one for row in rows for one in row["kinds"] if one["kind"] == kind]

@@ -31,9 +31,7 @@ show : bool
 }
 
 
-class _Entries(dict):
-    """Keeps MNE's keys, such as ``verbose``, for MNE's own decorators."""
-
+class _Entries(dict):  # keeps MNE's keys, such as ``verbose``, for MNE's own decorators
     def __missing__(self, name: str) -> str:
         return f"%({name})s"
 
