@@ -119,7 +119,6 @@ def _add_options(parser: argparse.ArgumentParser, command: str) -> None:
 
 
 def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
-    """Add the options of a stage, spelt as MNE and mne-bids-pipeline spell them."""
     add = parser.add_argument
     default = "(default: %(default)s)"
     add("inputs", nargs="*", type=Path, metavar="FILE", help="recordings in any format MNE reads")

@@ -25,15 +25,12 @@ Table = dict[int, dict[str, str]]
 def tsv_text(columns: Sequence[str], rows: Iterable[Sequence[str]], end: str = "\n") -> str:
     """Return a table as tab-separated text."""
     file = io.StringIO(newline="")
-    writer = csv.writer(file, delimiter="\t", lineterminator=end)
-    writer.writerows([columns, *rows])
+    csv.writer(file, delimiter="\t", lineterminator=end).writerows([columns, *rows])
     return file.getvalue()
 
 
 def table_text(
-    scores: ArtifactScores,
-    removed: Mapping[str, Sequence[int]],
-    stability: Mapping[str, Any] | None = None,
+    scores: ArtifactScores, removed: Mapping[str, Sequence[int]], stability: dict[str, Any] | None
 ) -> str:
     """Return the table as text."""
     rows = component_rows(scores, removed)
@@ -102,16 +99,14 @@ def read_table(path: Path, n_components: int) -> Table:
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter="\t", restval="")
     missing = {"component", "status"} - set(reader.fieldnames or ())
     if missing:
-        raise ValueError(
-            f"{path.name} has no column {' and '.join(sorted(missing))}; it must be a table with "
-            "tabs between the columns. Delete it to have it written anew."
-        )
+        lacks = f"{path.name} has no column {' and '.join(sorted(missing))}; it must be a table"
+        told = "with tabs between the columns. Delete it to have it written anew."
+        raise ValueError(f"{lacks} {told}")
     numbers = {str(component): component for component in range(n_components)}
     rows = {}
     for line, row in enumerate(reader, start=2):
         cells = {name: value.strip() or "n/a" for name, value in row.items() if name}
-        component, status = cells["component"], cells["status"]
-        wrong = ""
+        component, status, wrong = cells["component"], cells["status"], ""
         if component not in numbers:
             last = n_components - 1
             wrong = f"component {component[:20]!r} is not one of 0 to {last}; correct it."

@@ -147,9 +147,8 @@ class Study:
         present = {name: ids[name] for name in names if name in set(raw.annotations.description)}
         if not present:
             told = ", ".join(sorted(set(raw.annotations.description))) or "none"
-            raise _NoEventsError(
-                f"{recording} has no event {' or '.join(names)}; its annotations are: {told}."
-            )
+            lacks = f"{recording} has no event {' or '.join(names)}"
+            raise _NoEventsError(f"{lacks}; its annotations are: {told}.")
         if l_freq is not None or h_freq is not None:
             raw.filter(l_freq, h_freq, verbose="error")
         events, _ = mne.events_from_annotations(raw, present, verbose="error")
@@ -234,16 +233,11 @@ class Study:
                 for name in epochs.event_id:
                     data = epochs[name].get_data(picks)[..., times]
                     scores.setdefault(name, []).extend(1e6 * data.mean(axis=(1, 2)))
-            rows += [
-                {
-                    "participant_id": participant,
-                    "condition": name,
-                    "amplitude": float(np.mean(own)) if own else None,
-                    "sme": float(np.std(own, ddof=1) / len(own) ** 0.5) if len(own) > 1 else None,
-                    "n_trials": len(own),
-                }
-                for name, own in scores.items()
-            ]
+            for name, own in scores.items():
+                row = {"participant_id": participant, "condition": name}
+                row["amplitude"] = float(np.mean(own)) if own else None
+                error = float(np.std(own, ddof=1) / len(own) ** 0.5) if len(own) > 1 else None
+                rows.append(row | {"sme": error, "n_trials": len(own)})
         return _frame(rows, list(rows[0]) if rows else [])
 
     def to_audit(self) -> list[Audited]:
@@ -255,9 +249,7 @@ class Study:
             Those that were cleaned and evaluated.
         """
         kept, found = kept_rows(self.out), []
-        for row in self.rows:
-            if not row["file"] or not row["report"]:
-                continue
+        for row in [row for row in self.rows if row["file"] and row["report"]]:
             name, after = row["recording"], self.raw(row["recording"])
             path = kept[name].recording.path
             before = mne.io.read_raw(path, preload=True, verbose="error")
@@ -305,10 +297,8 @@ def read_study(out: str | Path) -> Study:
     description = read_json(out / "dataset_description.json")
     rows = [kept.row for kept in kept_rows(out).values()]
     if "mne-otica" not in str(description.get("GeneratedBy")) or not rows:
-        raise ValueError(
-            f"{out} holds no study that this version of mne_otica has run; give the folder that "
-            "it wrote to, or run the study again."
-        )
+        told = "give the folder that it wrote to, or run the study again."
+        raise ValueError(f"{out} holds no study that this version of mne_otica has run; {told}")
     return Study(sorted(rows, key=badness), out)
 
 

@@ -10,7 +10,7 @@ import csv
 import io
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -126,12 +126,9 @@ class Review:
         """Return the report of a recording."""
         item, work = self._at(index)
         path = work.path("report", item.recording)
-        try:
-            # A symbolic link may lead to any file of the user.
+        with suppress(OSError):  # a symbolic link may lead to any file of the user
             if path.resolve(strict=True) == self.out.resolve() / path.relative_to(self.out):
                 return path.read_bytes()
-        except OSError:
-            pass
         raise Refusal(HTTPStatus.NOT_FOUND, f"{item.label} has no report.")
 
     @contextmanager
@@ -196,10 +193,8 @@ class Review:
             return self._summary(item, item.row, marks)
 
     def _marks(self) -> dict[str, dict[str, str]]:
-        try:
-            content = (self.out / _MARKS).read_bytes()
-        except FileNotFoundError:
-            return {}
+        path = self.out / _MARKS
+        content = path.read_bytes() if path.exists() else b""
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError:  # saved by a spreadsheet; every byte is a character of Latin-1

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from mne_otica.study.stages import UnitStages
 
 _BINS = 500  # of a drawn line, each with its minimum and maximum
-_WINDOW = 10.0  # s of a channel that are shown before and after
 
 
 class Refusal(ValueError):
@@ -102,7 +101,7 @@ class Opened:
         own = [one for one in with_events if component in one.components]
         seen = next(iter(own + with_events), None)
         events = np.zeros(0, np.int64) if seen is None else self.filtered.samples(seen.events)
-        length = min(int(_WINDOW * sfreq), n_times)
+        length = min(int(10 * sfreq), n_times)  # 10 s of a channel are shown before and after
         if start is None:
             first = fullest_window(events, length, n_times, int(HALF * sfreq))
         else:

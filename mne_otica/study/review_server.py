@@ -141,7 +141,6 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing, as addresses contain the token."""
 
     def _answer(self, act: Callable[[str, str], Answer]) -> None:
-        """Check a request and execute it; reply with a reason if that is not possible."""
         try:
             address = urlsplit(self.path)
             self._check_sender()
@@ -212,7 +211,6 @@ class _Handler(BaseHTTPRequestHandler):
         return _json(review.decide(index, component, version, status, note, kind))
 
     def _body(self) -> dict[str, Any]:
-        """Return the JSON object that was sent; reject it if it is invalid or too large."""
         if self.headers.get_content_type() != "application/json":
             raise Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Decisions are sent as JSON.")
         length = self.headers.get("Content-Length", "")

@@ -137,10 +137,8 @@ class UnitStages(UnitState):
         try:
             return mne.concatenate_raws([_as_array(raw) for raw in each], verbose="error")
         except ValueError as error:
-            raise ValueError(
-                f"The runs do not go together ({error}); fit them one by one, or make their "
-                "channels and sampling rates alike."
-            ) from error
+            told = "fit them one by one, or make their channels and sampling rates alike."
+            raise ValueError(f"The runs do not go together ({error}); {told}") from error
 
     def _fit(self, scratch: Path) -> dict[str, Any]:
         fit = self.parameters("fit")

@@ -246,7 +246,7 @@ def _prepare(out: Path, bids_root: str | Path | None) -> None:
         "GeneratedBy": [{"Name": "mne-otica", "Version": __version__}],
     }
     if bids_root is not None:
-        link = Path(os.path.relpath(Path(bids_root).absolute(), out)).as_posix()
+        link = Path(os.path.relpath(bids_root, out)).as_posix()
         description["DatasetLinks"] = {"raw": link}
     if description != present:
         files.write_text(out, path, json_text(description))
@@ -255,8 +255,7 @@ def _prepare(out: Path, bids_root: str | Path | None) -> None:
 def _work(
     units: list[Unit], out: Path, options: Options, n_jobs: int, dask: str | None, on_error: str
 ) -> list[Row]:
-    done = []
-    total = sum(len(unit.recordings) for unit in units)
+    done, total = [], sum(len(unit.recordings) for unit in units)
     for rows in _run_units(units, out, options, n_jobs, dask):
         for row in rows:
             done.append(row)
@@ -269,11 +268,7 @@ def _work(
 
 
 def _process(unit: Unit, out: Path, options: Options) -> list[Row]:
-    """Run all pending stages of a unit; return one row per recording, also if it failed.
-
-    Raises only if the output folder cannot be written to, as all other units would fail, too.
-    Another run on the same unit waits, and then finds it done.
-    """
+    """Run all pending stages of a unit; raise only if its folder cannot be written to."""
     # With one thread of BLAS, the last digits do not depend on the number of workers.
     with files.explained(out), files.locked(out, unit.name.label), one_blas_thread():
         work, failed, rows = UnitStages(unit, out, options), None, []
@@ -331,10 +326,9 @@ def _run_units(
         try:
             yield from Parallel(return_as="generator_unordered")(tasks)
         except BrokenExecutor as error:
-            raise RuntimeError(
-                "A worker was killed, perhaps because memory ran out. Run again with fewer jobs; "
-                "finished stages are not repeated."
-            ) from error
+            told = "Run again with fewer jobs; finished stages are not repeated."
+            why = "A worker was killed, perhaps because memory ran out."
+            raise RuntimeError(f"{why} {told}") from error
 
 
 def _in_worker(unit: Unit, out: Path, options: Options, level: int) -> list[Row]:
