@@ -1,7 +1,5 @@
 """Export an ICA with its stability and labels to EEGLAB, and read it back."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -165,11 +163,9 @@ def _classified(artifacts: ArtifactScores) -> dict[str, Any]:
     shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
     for k, label in enumerate(artifacts.labels):
         shares[k, 0 if label == "brain" else -1] = 1.0 - shares[k].sum()
-    return {
-        "classes": np.array([_CLASSES], dtype=object),
-        "classifications": shares,
-        "version": f"mne_otica {__version__}",
-    }
+    classes = np.array([_CLASSES], dtype=object)
+    version = f"mne_otica {__version__}"
+    return {"classes": classes, "classifications": shares, "version": version}
 
 
 def _ica_fields(ica: ICA, names: list[str], marked: list[int]) -> dict[str, Any]:

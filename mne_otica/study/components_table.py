@@ -1,7 +1,5 @@
 """The table of components, ``components.tsv``, which people may edit."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -16,7 +14,7 @@ _AUTOMATIC = re.compile(r"(Auto-detected|Kept,) [a-z ]+ \(mne-otica\)|n/a")
 # Reasons of a status that a person changed; the second group is the reason before.
 _BY_HAND = re.compile("(Removed|Kept) by hand(?:; before: (.*))?")
 # Columns that people may edit, the last four of which decisions add
-_EDITED = ("status", "status_description", "who", "when", "note", "kind")
+EDITED = ("status", "status_description", "who", "when", "note", "kind")
 _BOM = "\ufeff"  # byte order mark, which spreadsheets write at the start of a file
 
 Table = dict[int, dict[str, str]]
@@ -61,11 +59,6 @@ def by_hand(status: str, why: str) -> str:
         return changed[2] or "n/a"
     done = "Removed" if status == "bad" else "Kept"
     return f"{done} by hand" + ("" if why == "n/a" else f"; before: {why}")
-
-
-def edits(rows: Table) -> Table:
-    """Return the cells that people may have edited."""
-    return {one: {name: row[name] for name in _EDITED if name in row} for one, row in rows.items()}
 
 
 def edited_text(text: str, changes: Mapping[int, Mapping[str, str]]) -> str:

@@ -1,7 +1,5 @@
 """The names of the files of a study."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter
@@ -86,14 +84,14 @@ def _stem(path: Path) -> str:
     return stem or "recording"
 
 
-def bids_name(path: BIDSPath) -> Name:
+def bids_name(path: "BIDSPath") -> Name:
     """Return the name of output files, with a slot for the processing entity."""
     bare = path.copy().update(suffix=None, extension=None, split=None, check=False)
     head, tail = bare.update(processing="X").basename.split("_proc-X")
     return Name(path.directory.relative_to(path.root), shortened(head), tail)
 
 
-def name_without_run(name: Name, path: BIDSPath | None) -> Name:
+def name_without_run(name: Name, path: "BIDSPath | None") -> Name:
     """Return the name without run, and in BIDS without task, as in mne-bids-pipeline."""
     if path is None:
         return Name(name.folder, _RUN.sub("", name.head))

@@ -1,7 +1,5 @@
 """The recordings of a study: finding, grouping and reading them."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections import Counter
@@ -146,7 +144,7 @@ def read(recording: Recording) -> tuple[mne.io.BaseRaw, list[str]]:
     return raw, told
 
 
-def _bids_path(recording: Recording) -> BIDSPath | None:
+def _bids_path(recording: Recording) -> "BIDSPath | None":
     if recording.bids_root is None:
         return None
     from mne_bids import get_bids_path_from_fname

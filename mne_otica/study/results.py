@@ -1,7 +1,5 @@
 """A cleaned study as tables, recordings, epochs and averages."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import mne
 import numpy as np
+from mne import BaseEpochs, Evoked
+from mne.io import BaseRaw
+from mne.preprocessing import ICA, read_ica
 from mne.utils import warn
 
 from mne_otica.evaluation.audit import Audited
@@ -21,9 +22,10 @@ from mne_otica.utils.checks import _check_option
 
 if TYPE_CHECKING:
     import pandas as pd
-    from mne import BaseEpochs, Evoked
-    from mne.io import BaseRaw
-    from mne.preprocessing import ICA
+
+
+Names = str | Sequence[str]
+Events = Names | Mapping[str, int]
 
 
 class _NoEventsError(ValueError):
@@ -55,7 +57,7 @@ class Study:
         """The recordings with a cleaned file, in alphabetical order."""
         return sorted(row["recording"] for row in self.rows if row["file"])
 
-    def to_data_frame(self, by: str = "recording") -> pd.DataFrame | list[dict[str, Any]]:
+    def to_data_frame(self, by: str = "recording") -> "pd.DataFrame | list[dict[str, Any]]":
         """Return the results as a table.
 
         Parameters
@@ -102,7 +104,7 @@ class Study:
         ica : instance of ICA
             The ICA.
         """
-        return mne.preprocessing.read_ica(self._file(recording, "ica"), verbose="error")
+        return read_ica(self._file(recording, "ica"), verbose="error")
 
     def _file(self, recording: str, column: str) -> Path:
         row = next((row for row in self.rows if row["recording"] == recording), None)
@@ -115,7 +117,7 @@ class Study:
     def epochs(
         self,
         recording: str,
-        event_id: str | Sequence[str] | Mapping[str, int],
+        event_id: Events,
         *,
         l_freq: float | None = None,
         h_freq: float | None = None,
@@ -155,7 +157,7 @@ class Study:
         return mne.Epochs(raw, events, present, preload=True, verbose="error", **options)
 
     def _by_participant(
-        self, event_id: str | Sequence[str] | Mapping[str, int], options: dict[str, Any]
+        self, event_id: Events, options: dict[str, Any]
     ) -> Iterator[tuple[str, list[BaseEpochs]]]:
         people = {row["recording"]: row["participant_id"] or row["recording"] for row in self.rows}
         for participant, names in groupby(sorted(self.cleaned, key=people.get), people.get):
@@ -168,9 +170,7 @@ class Study:
             if found:
                 yield participant, found
 
-    def evokeds(
-        self, event_id: str | Sequence[str] | Mapping[str, int], **options: Any
-    ) -> dict[str, list[Evoked]]:
+    def evokeds(self, event_id: Events, **options: Any) -> dict[str, list[Evoked]]:
         """Return the averages of each participant, by condition.
 
         Parameters
@@ -188,7 +188,7 @@ class Study:
             :func:`mne.viz.plot_compare_evokeds`. ``evoked.comment`` is the participant, and
             ``evoked.nave`` the number of trials that were kept.
         """
-        found: dict[str, list[Evoked]] = {}
+        found = {}
         for participant, runs in self._by_participant(event_id, options):
             for name in dict.fromkeys(name for epochs in runs for name in epochs.event_id):
                 own = [epochs[name].average() for epochs in runs if len(epochs[name])]
@@ -199,12 +199,8 @@ class Study:
         return found
 
     def amplitudes(
-        self,
-        event_id: str | Sequence[str] | Mapping[str, int],
-        picks: str | Sequence[str],
-        window: tuple[float, float],
-        **options: Any,
-    ) -> pd.DataFrame | list[dict[str, Any]]:
+        self, event_id: Events, picks: Names, window: tuple[float, float], **options: Any
+    ) -> "pd.DataFrame | list[dict[str, Any]]":
         """Return the mean amplitude in a window for each participant and condition.
 
         Parameters
@@ -308,7 +304,7 @@ def counted(rows: Sequence[Row]) -> str:
     return ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
 
 
-def _frame(rows: list[Row], columns: Sequence[str]) -> pd.DataFrame | list[Row]:
+def _frame(rows: list[Row], columns: Sequence[str]) -> "pd.DataFrame | list[Row]":
     rows = [{name: row[name] for name in columns} for row in rows]
     try:
         import pandas as pd

@@ -4,8 +4,6 @@ Every change is on disk before it is confirmed, and is rejected if the table has
 person saw it.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import threading
@@ -107,8 +105,7 @@ class Review:
 
     def component(self, index: int, component: int) -> dict[str, Any]:
         """Return the time course and the spectrum of a component."""
-        with self._open(index) as opened:
-            _check_number(component, opened.ica.n_components_, "component")
+        with self._open(index, component) as opened:
             return opened.component(component)
 
     def effect(
@@ -116,8 +113,7 @@ class Review:
     ) -> dict[str, Any]:
         """Return the effect of the current decisions on a recording."""
         work = self._at(index)[1]
-        with self._open(index) as opened:
-            _check_number(component, opened.ica.n_components_, "component")
+        with self._open(index, component) as opened:
             if channel is not None:
                 _check_number(channel, len(opened.filtered.ch_names), "channel")
             return opened.effect(work.excluded(), channel, start, component)
@@ -132,7 +128,7 @@ class Review:
         raise Refusal(HTTPStatus.NOT_FOUND, f"{item.label} has no report.")
 
     @contextmanager
-    def _open(self, index: int) -> Iterator[Opened]:
+    def _open(self, index: int, component: int) -> Iterator[Opened]:
         item, work = self._at(index)
         key = index, str(work.sidecar("find").get("Key"))
         with _COMPUTING:
@@ -142,6 +138,7 @@ class Review:
                     self._opened = key, Opened(work, item.recording)
                 except (OSError, ValueError, KeyError) as error:
                     raise Refusal(HTTPStatus.NOT_FOUND, f"It cannot be shown: {error}") from error
+            _check_number(component, self._opened[1].ica.n_components_, "component")
             yield self._opened[1]
 
     def decide(

@@ -1,7 +1,5 @@
 """Data for the review page, as small arrays: topographies, time courses, spectra."""
 
-from __future__ import annotations
-
 import base64
 import warnings
 from collections.abc import Sequence
@@ -61,7 +59,7 @@ def _thinned(values: NDArray[np.float64]) -> list[float]:
 class Opened:
     """A recording under review, which is read, filtered and unmixed once."""
 
-    def __init__(self, work: UnitStages, recording: Recording) -> None:
+    def __init__(self, work: "UnitStages", recording: Recording) -> None:
         self._work, self._recording = work, recording
         self.ica = work.fitted_ica()
         self._raw, self.filtered = work.signals(recording)

@@ -4,8 +4,6 @@ Requests without the random token of the address, or sent by other web pages (ch
 Origin), are rejected. Recordings and components are numbers, so that none becomes part of a path.
 """
 
-from __future__ import annotations
-
 import hmac
 import json
 import math
@@ -25,7 +23,7 @@ from mne.utils import logger
 from mne_otica.artifacts import kinds
 from mne_otica.study.review import Review
 from mne_otica.study.review_data import Refusal
-from mne_otica.study.summary_page import page_file, style
+from mne_otica.study.summary_page import page_file
 
 Answer = tuple[bytes, str, dict[str, str]]  # body, type and further headers
 _ADDRESS = "127.0.0.1"
@@ -76,10 +74,7 @@ class ReviewServer(ThreadingHTTPServer):
         self.token = secrets.token_urlsafe()
         self.hosts = f"{_ADDRESS}:{self.server_port}", f"localhost:{self.server_port}"
         self.address = f"http://{self.hosts[0]}/{self.token}/"
-        self.pages = {
-            name: ((style(file) if kind == _CSS else page_file(file)).encode(), kind)
-            for name, (file, kind) in _PAGES.items()
-        }
+        self.pages = {k: (page_file(name).encode(), kind) for k, (name, kind) in _PAGES.items()}
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer a connection in a new thread, or close it if there are too many."""
@@ -144,7 +139,11 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             address = urlsplit(self.path)
             self._check_sender()
-            self._send(HTTPStatus.OK, *act(self._without_token(address.path), address.query))
+            token, slash, path = address.path.removeprefix("/").partition("/")
+            if not slash or not hmac.compare_digest(token.encode(), self.server.token.encode()):
+                told = "Open the address that mne_otica review has printed."
+                raise Refusal(HTTPStatus.FORBIDDEN, told)
+            self._send(HTTPStatus.OK, *act(path, address.query))
         except Refusal as refusal:
             self._refuse(refusal.status, str(refusal), refusal.facts)
         except (BrokenPipeError, ConnectionResetError, TimeoutError):
@@ -167,13 +166,6 @@ class _Handler(BaseHTTPRequestHandler):
         foreign = site not in ("same-origin", "none") and not followed
         if origin != f"http://{hosts[0]}" or foreign:
             raise Refusal(HTTPStatus.FORBIDDEN, "Another page may not use this server.")
-
-    def _without_token(self, path: str) -> str:
-        token, slash, rest = path.removeprefix("/").partition("/")
-        if not slash or not hmac.compare_digest(token.encode(), self.server.token.encode()):
-            told = "Open the address that mne_otica review has printed."
-            raise Refusal(HTTPStatus.FORBIDDEN, told)
-        return rest
 
     def _get(self, path: str, query: str) -> Answer:
         if path in self.server.pages:

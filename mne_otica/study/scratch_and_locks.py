@@ -1,7 +1,5 @@
 """Atomic writing of files, so that a run killed at any moment leaves no partial results."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Sidecars: what each result was made from, and with it which stages of a unit are pending."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass
@@ -75,7 +73,6 @@ class Notes:
         self._out, self._path = out, out / WORK / "notes" / f"{label}.json"
         empty = {"hashes": {}, "tables": [], "table_of_fit": ""}
         self.content = empty | unsealed(read_json(self._path))
-        self._saved = json.dumps(self.content)
 
     def hash_of(self, path: Path) -> str | None:
         """Return the hash of a file, None if it does not exist."""
@@ -92,10 +89,8 @@ class Notes:
 
     def save(self) -> None:
         """Save the notes for the next run."""
-        text = json.dumps(self.content)
-        if text != self._saved:
+        if unsealed(read_json(self._path)) != self.content:
             write_text(self._out, self._path, json.dumps(sealed(self.content)))
-            self._saved = text
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """The stages of a unit of a study (fit, find, apply, evaluate), each run only if needed."""
 
-from __future__ import annotations
-
 import copy
 import logging
 import re
@@ -33,7 +31,6 @@ from mne_otica.removal.remove import Taken, take_out, to_take
 from mne_otica.signals.reading import LowRateRaw, filtered_copy
 from mne_otica.signals.windows import conditions_of
 from mne_otica.study import components_table as tables
-from mne_otica.study.components_table import Table
 from mne_otica.study.inputs import Recording, Unit, read
 from mne_otica.study.scratch_and_locks import staged
 from mne_otica.study.sidecars import Options, UnitState, file_hash, json_text, sealed
@@ -204,7 +201,7 @@ class UnitStages(UnitState):
             start += raw.n_times
         return events
 
-    def _keep_edits(self, automatic: str, n_components: int) -> Table:
+    def _keep_edits(self, automatic: str, n_components: int) -> tables.Table:
         """Back up an edited table; return the edits if they are still valid."""
         present, known = self.notes.hash_of(self.table), [None, *self.notes.content["tables"]]
         if present in known or (text := self.table.read_bytes()) == automatic.encode():
@@ -213,7 +210,8 @@ class UnitStages(UnitState):
         with staged(self.out, aside.parent) as scratch:
             (scratch / aside.name).write_bytes(text)
         if self.notes.content["table_of_fit"] == self.key("fit"):
-            return tables.edits(tables.read_table(self.table, n_components))
+            rows = tables.read_table(self.table, n_components).items()
+            return {k: {one: row[one] for one in tables.EDITED if one in row} for k, row in rows}
         self.table.unlink()  # of other components, so the edits do not apply any more
         return {}
 

@@ -1,7 +1,5 @@
 """Clean many recordings, resume interrupted runs, and summarise the study on one page."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor

@@ -1,7 +1,5 @@
 """The rows of recordings in the summary of a study, and its tables for programs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass

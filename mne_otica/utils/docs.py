@@ -31,15 +31,9 @@ show : bool
 }
 
 
-class _Entries(dict):  # keeps MNE's keys, such as ``verbose``, for MNE's own decorators
-    def __missing__(self, name: str) -> str:
-        return f"%({name})s"
-
-
-_ENTRIES = _Entries((name, text.strip()) for name, text in _SHARED.items())
-
-
 def fill_doc(function: Callable) -> Callable:
     """Fill the shared descriptions into a docstring; place it below ``@verbose``, if used."""
-    function.__doc__ = cleandoc(function.__doc__) % _ENTRIES
+    function.__doc__ = cleandoc(function.__doc__)
+    for name, text in _SHARED.items():  # other keys, such as ``verbose``, are MNE's
+        function.__doc__ = function.__doc__.replace(f"%({name})s", text.strip())
     return function
