@@ -164,8 +164,7 @@ def _classified(artifacts: ArtifactScores) -> dict[str, Any]:
     for k, label in enumerate(artifacts.labels):
         shares[k, 0 if label == "brain" else -1] = 1.0 - shares[k].sum()
     classes = np.array([_CLASSES], dtype=object)
-    version = f"mne_otica {__version__}"
-    return {"classes": classes, "classifications": shares, "version": version}
+    return {"classes": classes, "classifications": shares, "version": f"mne_otica {__version__}"}
 
 
 def _ica_fields(ica: ICA, names: list[str], marked: list[int]) -> dict[str, Any]:

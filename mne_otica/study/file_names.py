@@ -22,7 +22,6 @@ _RESULTS = {
 }
 # Bytes; "_proc-ica_components_edited-01234567.tsv" is the longest ending of a result.
 _LONGEST_NAME = 255 - 41
-_RUN = re.compile(r"[_-]run-[A-Za-z0-9]+")
 
 
 @dataclass(frozen=True)
@@ -94,5 +93,5 @@ def bids_name(path: "BIDSPath") -> Name:
 def name_without_run(name: Name, path: "BIDSPath | None") -> Name:
     """Return the name without run, and in BIDS without task, as in mne-bids-pipeline."""
     if path is None:
-        return Name(name.folder, _RUN.sub("", name.head))
+        return Name(name.folder, re.sub(r"[_-]run-[A-Za-z0-9]+", "", name.head))
     return replace(bids_name(path.update(task=None, run=None, check=False)), folder=name.folder)

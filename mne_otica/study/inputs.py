@@ -6,14 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import mne
 
 from mne_otica.study.file_names import Name, bids_name, distinct_names, name_without_run
-
-if TYPE_CHECKING:
-    from mne_bids import BIDSPath
 
 _BIDS_EXTENSIONS = {"eeg": (".bdf", ".edf", ".set", ".vhdr"), "meg": (".fif",)}
 
@@ -144,7 +141,7 @@ def read(recording: Recording) -> tuple[mne.io.BaseRaw, list[str]]:
     return raw, told
 
 
-def _bids_path(recording: Recording) -> "BIDSPath | None":
+def _bids_path(recording: Recording) -> Any:
     if recording.bids_root is None:
         return None
     from mne_bids import get_bids_path_from_fname

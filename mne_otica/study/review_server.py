@@ -30,8 +30,6 @@ _ADDRESS = "127.0.0.1"
 _LARGEST_BODY = 64 * 1024  # bytes; a decision with a long note needs less than a tenth of that
 _IDLE = 60  # s that a connection may be idle, or take to send a request
 _MOST_CONNECTIONS = 32  # a browser opens six
-_NUMBER = re.compile(r"\d{1,6}", re.ASCII)
-_SECONDS = re.compile(r"\d{1,8}(\.\d{1,20})?", re.ASCII)  # as JavaScript writes any time
 _JSON, _HTML = "application/json; charset=utf-8", "text/html; charset=utf-8"
 _CSS, _SCRIPT = "text/css; charset=utf-8", "text/javascript; charset=utf-8"
 _PAGES = {"": ("index.html", _HTML), "review.css": ("review.css", _CSS)}
@@ -250,8 +248,9 @@ def _json(content: Any) -> Answer:
 
 
 def _number(asked: dict[str, str], name: str) -> int | float:
-    kind, pattern = (float, _SECONDS) if name == "start" else (int, _NUMBER)
-    if not pattern.fullmatch(asked.get(name, "")):
+    # Seconds are as JavaScript writes any time.
+    kind, pattern = (float, r"\d{1,8}(\.\d{1,20})?") if name == "start" else (int, r"\d{1,6}")
+    if not re.fullmatch(pattern, asked.get(name, ""), re.ASCII):
         raise _wrong(f"{name} must be a number.")
     return kind(asked[name])
 

@@ -107,8 +107,7 @@ def clean_study(
         names differ only in ``run-``. Each recording is still cleaned and evaluated by itself.
     n_jobs : int
         The number of recordings to clean in parallel, each in a process with one thread; -1 uses
-        all processors. More than one needs joblib
-        (``mne-otica[parallel]``).
+        all processors. More than one needs joblib (``mne-otica[parallel]``).
     dask : str | None
         The address of the scheduler of a Dask cluster to run on, in place of ``n_jobs``.
     overwrite : bool
@@ -298,7 +297,7 @@ def _process(unit: Unit, out: Path, options: Options) -> list[Row]:
 
 
 def _run_units(
-    units: Sequence[Unit], out: Path, options: Options, n_jobs: int = 1, dask: str | None = None
+    units: Sequence[Unit], out: Path, options: Options, n_jobs: int, dask: str | None
 ) -> Iterator[list[Row]]:
     if dask is None and (n_jobs == 1 or len(units) < 2):
         yield from (_process(unit, out, options) for unit in units)
@@ -313,9 +312,8 @@ def _run_units(
     tasks = [delayed(_in_worker)(unit, out, options, logger.level) for unit in units]
     with ExitStack() as stack:
         if dask is None:  # one thread each, as more would compete for the cores
-            n_workers = min(effective_n_jobs(n_jobs), len(units))
-            local = parallel_config("loky", n_jobs=n_workers, inner_max_num_threads=1)
-            stack.enter_context(local)
+            n_jobs = min(effective_n_jobs(n_jobs), len(units))
+            stack.enter_context(parallel_config("loky", n_jobs=n_jobs, inner_max_num_threads=1))
         else:
             from distributed import Client
 

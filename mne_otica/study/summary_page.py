@@ -14,9 +14,8 @@ import numpy as np
 
 from mne_otica.artifacts import kinds
 from mne_otica.evaluation.sentences import PLURALS
-from mne_otica.study import summary_table
 from mne_otica.study.scratch_and_locks import staged
-from mne_otica.study.summary_table import Row
+from mne_otica.study.summary_table import COLUMNS, KIND_COLUMNS, Row, badness, rows_text
 from mne_otica.viz.html import topography
 from mne_otica.viz.topomap import small_maps
 
@@ -26,11 +25,11 @@ _PAGES = package_files("mne_otica.study").joinpath("review_page")
 
 def write_summary(out: Path, rows: Sequence[Row]) -> Path:
     """Write ``summary.tsv``, ``summary_kinds.tsv`` and ``summary.html``; return the last."""
-    rows = sorted(rows, key=summary_table.badness)
+    rows = sorted(rows, key=badness)
     path, by_kind = out / "summary.html", [row | one for row in rows for one in row["kinds"]]
     texts = {
-        "summary.tsv": summary_table.rows_text(rows, summary_table.COLUMNS),
-        "summary_kinds.tsv": summary_table.rows_text(by_kind, summary_table.KIND_COLUMNS),
+        "summary.tsv": rows_text(rows, COLUMNS),
+        "summary_kinds.tsv": rows_text(by_kind, KIND_COLUMNS),
         path.name: page(rows, _topographies(out, rows)),
     }
     with staged(out, out) as scratch:
