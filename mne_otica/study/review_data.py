@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import mne
 import numpy as np
 from mne.preprocessing import ICA
-from numpy.typing import NDArray
 from scipy import signal
 
 from mne_otica.cleaning.clean import Cleaned
@@ -19,6 +18,7 @@ from mne_otica.evaluation.sentences import PLURALS
 from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.signals.windows import fullest_window
 from mne_otica.study.inputs import Recording
+from mne_otica.utils.arrays import Array, Samples
 from mne_otica.viz.drawing import HALF
 from mne_otica.viz.topomap import small_maps
 
@@ -48,7 +48,7 @@ def topographies(ica: ICA) -> dict[str, Any]:
     return shown | {"pixels": images.shape[1], "maps": encoded, "places": dots}
 
 
-def _thinned(values: NDArray[np.float64]) -> list[float]:
+def _thinned(values: Array) -> list[float]:
     if len(values) > 2 * _BINS:
         edges = np.linspace(0, len(values), _BINS + 1).astype(int)[:-1]
         low, high = (extreme.reduceat(values, edges) for extreme in (np.minimum, np.maximum))
@@ -132,9 +132,7 @@ class Opened:
                 self._shown = choice, self._work.preview(self._recording, exclude)
         return self._shown[1]
 
-    def _average(
-        self, events: NDArray[np.int64], before: NDArray[np.float64], after: NDArray[np.float64]
-    ) -> dict[str, Any] | None:
+    def _average(self, events: Samples, before: Array, after: Array) -> dict[str, Any] | None:
         half = int(HALF * self.filtered.info["sfreq"])
         whole = events[(events >= half) & (events < len(before) - half)]
         if not len(whole):

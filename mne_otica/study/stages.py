@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import mne
-import numpy as np
 from mne.io import BaseRaw
 from mne.preprocessing import ICA, read_ica
 from mne.utils import logger
-from numpy.typing import NDArray
 
 from mne_otica.cleaning import clean as cleaning
 from mne_otica.cleaning.conclude import conclude, versions
@@ -35,6 +33,7 @@ from mne_otica.study.inputs import Recording, Unit, read
 from mne_otica.study.scratch_and_locks import staged
 from mne_otica.study.sidecars import Options, UnitState, file_hash, json_text, sealed
 from mne_otica.trust.stability import stability as find_stability
+from mne_otica.utils.arrays import Samples
 
 
 class UnitStages(UnitState):
@@ -152,16 +151,10 @@ class UnitStages(UnitState):
             told = "so there is nothing to separate; more channels are needed."
             raise ValueError(f"The EEG has rank {ica.rank_}, {told}")
         ica.save(scratch / self.path("fit").name)
-        return {
-            "n_components": ica.n_components_,
-            "n_iter": ica.n_iter_,
-            "converged": ica.converged_,
-            "rank": ica.rank_,
-            "evoked_free": evoked_free,
-            **suspects,
-            "seconds": data.n_times / data.info["sfreq"],
-            "seconds_fitted": ica.n_samples_ / data.info["sfreq"],
-        }
+        names, rate = ("n_components", "n_iter", "converged", "rank"), data.info["sfreq"]
+        facts = {name: getattr(ica, f"{name}_") for name in names}
+        facts |= {"evoked_free": evoked_free} | suspects
+        return facts | {"seconds": data.n_times / rate, "seconds_fitted": ica.n_samples_ / rate}
 
     def _find(self, scratch: Path) -> dict[str, Any]:
         ica = read_ica(self.path("fit"), verbose="error")
@@ -191,7 +184,7 @@ class UnitStages(UnitState):
         samples = {kind: self._by_recording(some) for kind, some in known.items()}
         return found_content(found) | {"samples": samples, "stability": trusted}
 
-    def _by_recording(self, samples: NDArray[np.int64]) -> dict[str, list[int]]:
+    def _by_recording(self, samples: Samples) -> dict[str, list[int]]:
         """Split samples of the concatenated recordings into events of each recording."""
         events, start = {}, 0
         for recording in self.unit.recordings:

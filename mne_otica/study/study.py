@@ -217,11 +217,10 @@ def _recordings(
         known = kept_rows(Path(out).absolute())
         recordings = find_files(inputs, {one.recording.path: name for name, one in known.items()})
     if not recordings:
-        where = f" in {bids_root}" if bids_root else ""
-        chosen = ", ".join(f"{name} {values}" for name, values in wanted.items())
-        chosen = chosen and f" for {chosen}"
-        told = f"No recordings were found{where}{chosen}"
-        raise FileNotFoundError(f"{told}; check the folder and the choice.")
+        told = f" in {bids_root}" if bids_root else ""
+        if wanted:
+            told += " for " + ", ".join(f"{name} {values}" for name, values in wanted.items())
+        raise FileNotFoundError(f"No recordings were found{told}; check the folder and the choice.")
     return recordings, Path(out).absolute()
 
 
