@@ -21,23 +21,20 @@ _STUDY = {
 }
 
 
-def _demo(arguments: argparse.Namespace) -> int:
+def _demo(arguments: argparse.Namespace) -> None:
     """Clean the shipped recording and print benefit and harm."""
-    raw = mne_otica.datasets.sample()
-    started = time.perf_counter()
+    raw, started = mne_otica.datasets.sample(), time.perf_counter()
     result = mne_otica.clean_raw(raw)
     seconds = time.perf_counter() - started
     print(f"Cleaned {raw.times[-1]:.0f} s of EEG in {seconds:.1f} s: {result.verdict}.\n")
     for name, value in result.summary():
         print(f"{name}: {value}")
-    return 0
 
 
-def _sys_info(arguments: argparse.Namespace) -> int:
+def _sys_info(arguments: argparse.Namespace) -> None:
     """Print the versions of this package and its dependencies."""
     print(f"mne-otica {mne_otica.__version__}")
     mne.sys_info(check_version=False)
-    return 0
 
 
 def _study(arguments: argparse.Namespace) -> int:
@@ -59,7 +56,7 @@ def _study(arguments: argparse.Namespace) -> int:
     return 1 if study.failed else 0
 
 
-def _review(arguments: argparse.Namespace) -> int:
+def _review(arguments: argparse.Namespace) -> None:
     """Review a study in the browser, and decide what to remove."""
     from mne_otica.study.review import Review
     from mne_otica.study.review_server import ReviewServer
@@ -73,20 +70,18 @@ def _review(arguments: argparse.Namespace) -> int:
             server.serve_forever()
         except KeyboardInterrupt:
             print("Stopped. To apply what was decided, run the study again as before.")
-    return 0
 
 
-def _methods(arguments: argparse.Namespace) -> int:
+def _methods(arguments: argparse.Namespace) -> None:
     """Write the paragraph on a study for the methods section, and a .bib file of its references."""
     study = mne_otica.read_study(arguments.out)
     text, references = study.methods()
     path = study.out / "methods.bib"
     path.write_text(references, encoding="utf-8", newline="\n")
     print(f"{text}\n\nReferences: {path}")
-    return 0
 
 
-def _audit(arguments: argparse.Namespace) -> int:
+def _audit(arguments: argparse.Namespace) -> None:
     """Compare artifacts, and an effect, between the conditions of a cleaned study."""
     study, window = mne_otica.read_study(arguments.out), arguments.window
     found = mne_otica.audit(study, arguments.events, picks=arguments.picks, window=window)
@@ -94,7 +89,6 @@ def _audit(arguments: argparse.Namespace) -> int:
         path = study.out / f"audit_{table}.tsv"
         found.to_data_frame(table).to_csv(path, sep="\t", index=False, na_rep="n/a")
     print("\n".join([*found.sentences, f"Tables: {study.out / 'audit_*.tsv'}"]))
-    return 0
 
 
 def _user() -> str:
@@ -105,7 +99,6 @@ def _user() -> str:
 
 
 def _add_options(parser: argparse.ArgumentParser, command: str) -> None:
-    """Add the options of a command on a study that was cleaned before."""
     add = parser.add_argument
     add("out", type=Path, metavar="OUT", help="the output folder of the study")
     if command == "review":
@@ -121,7 +114,6 @@ def _add_options(parser: argparse.ArgumentParser, command: str) -> None:
 
 
 def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
-    """Add the options of a stage, spelt as MNE and mne-bids-pipeline spell them."""
     add = parser.add_argument
     default = "(default: %(default)s)"
     add("inputs", nargs="*", type=Path, metavar="FILE", help="recordings in any format MNE reads")
@@ -153,8 +145,7 @@ def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
         text = f"maximum number of blink components {default}"
         add("--max-components", type=int, default=2, metavar="N", help=text)
         text = f"remove only the artifacts, or whole components {default}"
-        choices = ("events", "component")
-        add("--removal", choices=choices, default="events", help=text)
+        add("--removal", choices=("events", "component"), default="events", help=text)
         add("--stability", action="store_true", help="refit to see which components are stable")
     add("--concatenate-runs", action="store_true", help="one ICA for the runs of a session")
     text = f"recordings to clean at once, -1 for all cores {default}"
@@ -209,7 +200,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     function, command = vars(arguments).pop("function"), arguments.command
     with mne.use_log_level("info" if arguments.verbose else "warning"):
         try:
-            return function(arguments)
+            return function(arguments) or 0
         except (OSError, ValueError, ImportError, RuntimeError, OverflowError) as error:
             print(f"mne_otica {command}: {error}", file=sys.stderr)
             return 1

@@ -1,17 +1,13 @@
 """The recording that comes with the package."""
 
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING
 
 import mne
 from mne.utils import verbose
 
-if TYPE_CHECKING:
-    from mne.io import Raw
-
 
 @verbose
-def sample(*, verbose: bool | str | int | None = None) -> "Raw":
+def sample(*, verbose: bool | str | int | None = None) -> mne.io.Raw:
     """Return the first 24 s of the MNE sample dataset: EEG, EOG and triggers.
 
     60 EEG channels (EEG 053 is marked bad), one EOG channel and STI 014 at 600.6 Hz, with

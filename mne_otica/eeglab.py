@@ -1,13 +1,14 @@
 """Export an ICA with its stability and labels to EEGLAB, and read it back."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mne
 import numpy as np
+from mne import BaseEpochs
+from mne.io import BaseRaw
+from mne.preprocessing import ICA
 from mne.utils import _check_fname, logger, verbose
 from numpy.typing import NDArray
 from scipy.io import loadmat, savemat
@@ -15,14 +16,8 @@ from scipy.io import loadmat, savemat
 from mne_otica import __version__
 from mne_otica.artifacts import ArtifactScores
 from mne_otica.evaluation.methods_section import is_cleaned
+from mne_otica.trust.stability import Stability
 from mne_otica.utils.checks import _validate_type
-
-if TYPE_CHECKING:
-    from mne import BaseEpochs
-    from mne.io import BaseRaw
-    from mne.preprocessing import ICA
-
-    from mne_otica.trust.stability import Stability
 
 MICROVOLT = 1e-6  # EEGLAB's unit
 _FIELD = "mne_otica"  # in EEG.etc, for what EEGLAB has no field for
@@ -81,7 +76,7 @@ def export_ica_eeglab(
     ``version`` names this package): what the artifacts leave of 1 is "Brain" or "Other". The index
     of stability, the method and the labels (``ica.labels_``) are stored in ``EEG.etc.mne_otica``.
     """
-    _validate_type(ica, mne.preprocessing.ICA, "ica", "ICA")
+    _validate_type(ica, ICA, "ica", "ICA")
     if ica.current_fit == "unfitted":
         raise RuntimeError("No fit available. Please fit ICA.")
     _validate_type(artifacts, (ArtifactScores, None), "artifacts", "ArtifactScores or None")
@@ -90,11 +85,9 @@ def export_ica_eeglab(
     numbers |= {} if artifacts is None else {"artifacts": artifacts.n_components}
     for name, number in numbers.items():
         if number != ica.n_components_:
-            raise ValueError(
-                f"{name} is of {number} components, the ICA has {ica.n_components_}; pass the "
-                f"{name} of this ICA."
-            )
-    _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
+            told = f"the ICA has {ica.n_components_}; pass the {name} of this ICA."
+            raise ValueError(f"{name} is of {number} components, {told}")
+    _validate_type(inst, (BaseRaw, BaseEpochs), "inst", "Raw or Epochs")
     fname = Path(_check_fname(fname, overwrite=overwrite, name="fname"))
     if fname.suffix != ".set":
         raise ValueError(f"EEGLAB reads files that end in .set, got {fname.name}.")
@@ -150,8 +143,7 @@ def read_ica_eeglab(
     # An empty field comes back as an empty array.
     reject, etc = (x if isinstance(x := eeg.get(name), dict) else {} for name in ("reject", "etc"))
     ica.exclude = np.flatnonzero(np.atleast_1d(reject.get("gcompreject", []))).tolist()
-    own = etc.get(_FIELD, {})
-    if own:
+    if own := etc.get(_FIELD, {}):
         ica.labels_ = {}
         for component, text in enumerate(np.atleast_1d(own["labels"])):
             for name in filter(None, text.split("; ") if isinstance(text, str) else ()):
@@ -171,21 +163,16 @@ def _classified(artifacts: ArtifactScores) -> dict[str, Any]:
     shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
     for k, label in enumerate(artifacts.labels):
         shares[k, 0 if label == "brain" else -1] = 1.0 - shares[k].sum()
-    return {
-        "classes": np.array([_CLASSES], dtype=object),
-        "classifications": shares,
-        "version": f"mne_otica {__version__}",
-    }
+    classes = np.array([_CLASSES], dtype=object)
+    return {"classes": classes, "classifications": shares, "version": f"mne_otica {__version__}"}
 
 
 def _ica_fields(ica: ICA, names: list[str], marked: list[int]) -> dict[str, Any]:
     """Return the matrices of the ICA by their names in EEGLAB."""
     missing = [name for name in ica.ch_names if name not in names]
     if missing:
-        raise ValueError(
-            f"The file for EEGLAB has no channel {', '.join(missing)}, which the ICA was fitted "
-            "on; pass the recording of the fit."
-        )
+        told = f"{', '.join(missing)}, which the ICA was fitted on; pass the recording of the fit."
+        raise ValueError(f"The file for EEGLAB has no channel {told}")
     pca = ica.pca_components_[: ica.n_components_]
     sphere = np.eye(len(ica.ch_names))
     weights = MICROVOLT * ica.unmixing_matrix_ @ pca @ ica._pre_whiten(sphere.copy())

@@ -33,10 +33,9 @@ def amari_index(W: ArrayLike, A: ArrayLike) -> float:
     """
     W, A = _validate_matrix(W, "W"), _validate_matrix(A, "A")
     if W.shape != A.shape[::-1]:
-        raise ValueError(
-            f"W @ A must be square, but W has shape {W.shape} and A has shape {A.shape}; pass "
-            "the whole unmixing (W @ K of otica) and the mixing it should undo."
-        )
+        told = "pass the whole unmixing (W @ K of otica) and the mixing it should undo."
+        shapes = f"W has shape {W.shape} and A has shape {A.shape}"
+        raise ValueError(f"W @ A must be square, but {shapes}; {told}")
     P = np.abs(W @ A)
     rows = P.sum(axis=1) / P.max(axis=1) - 1
     columns = P.sum(axis=0) / P.max(axis=0) - 1
@@ -65,9 +64,7 @@ def residual_dependence(Y: ArrayLike, W: ArrayLike) -> float:
     """
     Y, W = _validate_matrix(Y, "Y"), _validate_matrix(W, "W")
     if W.shape != (len(Y), len(Y)):
-        raise ValueError(
-            f"W must be square with a row per component ({len(Y)}), got shape {W.shape}; pass "
-            "the matrix that acts on the whitened data."
-        )
+        told = f"got shape {W.shape}; pass the matrix that acts on the whitened data."
+        raise ValueError(f"W must be square with a row per component ({len(Y)}), {told}")
     entropies = differential_entropy(Y, axis=1, method="vasicek")
     return float(np.sum(entropies) - np.linalg.slogdet(W).logabsdet)

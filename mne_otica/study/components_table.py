@@ -1,7 +1,5 @@
 """The table of components, ``components.tsv``, which people may edit."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -16,7 +14,7 @@ _AUTOMATIC = re.compile(r"(Auto-detected|Kept,) [a-z ]+ \(mne-otica\)|n/a")
 # Reasons of a status that a person changed; the second group is the reason before.
 _BY_HAND = re.compile("(Removed|Kept) by hand(?:; before: (.*))?")
 # Columns that people may edit, the last four of which decisions add
-_EDITED = ("status", "status_description", "who", "when", "note", "kind")
+EDITED = ("status", "status_description", "who", "when", "note", "kind")
 _BOM = "\ufeff"  # byte order mark, which spreadsheets write at the start of a file
 
 Table = dict[int, dict[str, str]]
@@ -25,15 +23,12 @@ Table = dict[int, dict[str, str]]
 def tsv_text(columns: Sequence[str], rows: Iterable[Sequence[str]], end: str = "\n") -> str:
     """Return a table as tab-separated text."""
     file = io.StringIO(newline="")
-    writer = csv.writer(file, delimiter="\t", lineterminator=end)
-    writer.writerows([columns, *rows])
+    csv.writer(file, delimiter="\t", lineterminator=end).writerows([columns, *rows])
     return file.getvalue()
 
 
 def table_text(
-    scores: ArtifactScores,
-    removed: Mapping[str, Sequence[int]],
-    stability: Mapping[str, Any] | None = None,
+    scores: ArtifactScores, removed: Mapping[str, Sequence[int]], stability: dict[str, Any] | None
 ) -> str:
     """Return the table as text."""
     rows = component_rows(scores, removed)
@@ -48,11 +43,7 @@ def table_text(
 
 
 def reworded(text: str, rows: Table, automatic: Sequence[int]) -> str:
-    """Return an edited table in which reasons agree with the status.
-
-    ``automatic`` are the components that were found to be bad. Reasons that a person wrote are
-    kept.
-    """
+    """Return a table in which the reasons of the package agree with the edited status."""
     changes = {
         one: {"status_description": by_hand(row["status"], row["status_description"])}
         for one, row in rows.items()
@@ -64,23 +55,14 @@ def reworded(text: str, rows: Table, automatic: Sequence[int]) -> str:
 
 def by_hand(status: str, why: str) -> str:
     """Return the reason of a status that a person changed; changing it back restores it."""
-    changed = _BY_HAND.fullmatch(why)
-    if changed:
+    if changed := _BY_HAND.fullmatch(why):
         return changed[2] or "n/a"
     done = "Removed" if status == "bad" else "Kept"
     return f"{done} by hand" + ("" if why == "n/a" else f"; before: {why}")
 
 
-def edits(rows: Table) -> Table:
-    """Return the cells that people may have edited."""
-    return {one: {name: row[name] for name in _EDITED if name in row} for one, row in rows.items()}
-
-
 def edited_text(text: str, changes: Mapping[int, Mapping[str, str]]) -> str:
-    """Return a table with some cells changed; everything else is kept.
-
-    Missing columns and components are appended.
-    """
+    """Return a table with some cells changed, and missing columns and components appended."""
     mark = _BOM if text.startswith(_BOM) else ""
     head, *rows = csv.reader(io.StringIO(text.removeprefix(_BOM), newline=""), delimiter="\t")
     number = head.index("component")
@@ -110,16 +92,14 @@ def read_table(path: Path, n_components: int) -> Table:
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter="\t", restval="")
     missing = {"component", "status"} - set(reader.fieldnames or ())
     if missing:
-        raise ValueError(
-            f"{path.name} has no column {' and '.join(sorted(missing))}; it must be a table with "
-            "tabs between the columns. Delete it to have it written anew."
-        )
+        lacks = f"{path.name} has no column {' and '.join(sorted(missing))}; it must be a table"
+        told = "with tabs between the columns. Delete it to have it written anew."
+        raise ValueError(f"{lacks} {told}")
     numbers = {str(component): component for component in range(n_components)}
     rows = {}
     for line, row in enumerate(reader, start=2):
         cells = {name: value.strip() or "n/a" for name, value in row.items() if name}
-        component, status = cells["component"], cells["status"]
-        wrong = ""
+        component, status, wrong = cells["component"], cells["status"], ""
         if component not in numbers:
             last = n_components - 1
             wrong = f"component {component[:20]!r} is not one of 0 to {last}; correct it."

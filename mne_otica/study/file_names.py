@@ -1,7 +1,5 @@
 """The names of the files of a study."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter
@@ -24,7 +22,6 @@ _RESULTS = {
 }
 # Bytes; "_proc-ica_components_edited-01234567.tsv" is the longest ending of a result.
 _LONGEST_NAME = 255 - 41
-_RUN = re.compile(r"[_-]run-[A-Za-z0-9]+")
 
 
 @dataclass(frozen=True)
@@ -49,19 +46,14 @@ def result_path(what: str, unit: Name, recording: Name | None = None) -> Path:
 
 
 def distinct_names(paths: list[Path], known: Mapping[Path, str]) -> list[str]:
-    """Return the stem of each path, preceded by as many folders as make it unique.
-
-    ``known`` are the names of files in earlier runs, which are kept.
-    """
+    """Return known names of paths, or their stems after as many folders as make them unique."""
     beside = Counter((path.parent, _stem(path).casefold()) for path in paths)
     stems = [
         path.name.replace(".", "_") if beside[path.parent, _stem(path).casefold()] > 1 else stem
         for path, stem in zip(paths, map(_stem, paths), strict=True)
     ]
     # Files that were moved keep the names of their results.
-    others = [
-        name.casefold() for path, name in known.items() if path not in paths and path.exists()
-    ]
+    others = [x.casefold() for path, x in known.items() if path not in paths and path.exists()]
     names = [known.get(path, shortened(stem)) for path, stem in zip(paths, stems, strict=True)]
     for depth in range(1, max((len(path.parts) for path in paths), default=0) + 1):
         counts = Counter([*(name.casefold() for name in names), *others])
@@ -91,15 +83,15 @@ def _stem(path: Path) -> str:
     return stem or "recording"
 
 
-def bids_name(path: BIDSPath) -> Name:
+def bids_name(path: "BIDSPath") -> Name:
     """Return the name of output files, with a slot for the processing entity."""
     bare = path.copy().update(suffix=None, extension=None, split=None, check=False)
     head, tail = bare.update(processing="X").basename.split("_proc-X")
     return Name(path.directory.relative_to(path.root), shortened(head), tail)
 
 
-def name_without_run(name: Name, path: BIDSPath | None) -> Name:
+def name_without_run(name: Name, path: "BIDSPath | None") -> Name:
     """Return the name without run, and in BIDS without task, as in mne-bids-pipeline."""
     if path is None:
-        return Name(name.folder, _RUN.sub("", name.head))
+        return Name(name.folder, re.sub(r"[_-]run-[A-Za-z0-9]+", "", name.head))
     return replace(bids_name(path.update(task=None, run=None, check=False)), folder=name.folder)

@@ -1,25 +1,18 @@
 """The recordings of a study: finding, grouping and reading them."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import mne
 
 from mne_otica.study.file_names import Name, bids_name, distinct_names, name_without_run
 
-if TYPE_CHECKING:
-    from mne_bids import BIDSPath
-
 _BIDS_EXTENSIONS = {"eeg": (".bdf", ".edf", ".set", ".vhdr"), "meg": (".fif",)}
-# A warning of MNE that means that the recording is incomplete
-_CUT_SHORT = "does not match the file size"
 
 
 @dataclass(frozen=True)
@@ -44,9 +37,8 @@ def find_files(
 ) -> list[Recording]:
     """Return the recordings of a list of files, with unique names."""
     paths = [Path(path).absolute() for path in inputs]
-    twice = [str(path) for path, count in Counter(paths).items() if count > 1]
-    if twice:
-        raise ValueError(f"{', '.join(twice)} was given more than once; give each file once.")
+    if twice := ", ".join(str(path) for path, count in Counter(paths).items() if count > 1):
+        raise ValueError(f"{twice} was given more than once; give each file once.")
     names = distinct_names(paths, known or {})
     return [Recording(path, Name(Path(), name)) for path, name in zip(paths, names, strict=True)]
 
@@ -59,10 +51,8 @@ def find_bids(
 
     root = Path(root).absolute()
     if not (root / "dataset_description.json").is_file():
-        raise FileNotFoundError(
-            f"{root} has no dataset_description.json, so it is no BIDS study; give its top folder, "
-            "or a list of files."
-        )
+        told = "so it is no BIDS study; give its top folder, or a list of files."
+        raise FileNotFoundError(f"{root} has no dataset_description.json, {told}")
     datatypes = [datatype] if datatype else list(_BIDS_EXTENSIONS)
     paths = find_matching_paths(
         root,
@@ -91,18 +81,13 @@ def find_bids(
 
 def group(recordings: Sequence[Recording], concatenate_runs: bool) -> list[Unit]:
     """Group recordings that share an ICA: each by itself, or the runs of a session."""
-    counts = Counter(recording.name for recording in recordings)
-    twice = [name.label for name, count in counts.items() if count > 1]
-    if twice:
-        raise ValueError(
-            f"{', '.join(twice)} is there in more than one format; leave one of them out."
-        )
+    counts = Counter(recording.name for recording in recordings).items()
+    if twice := ", ".join(name.label for name, count in counts if count > 1):
+        raise ValueError(f"{twice} is there in more than one format; leave one of them out.")
     units: dict[Name, list[Recording]] = {}
-    for recording in recordings:
-        name = recording.name
-        if concatenate_runs:
-            name = name_without_run(name, _bids_path(recording))
-        units.setdefault(name, []).append(recording)
+    for one in recordings:
+        name = name_without_run(one.name, _bids_path(one)) if concatenate_runs else one.name
+        units.setdefault(name, []).append(one)
     return [Unit(name, tuple(members)) for name, members in units.items()]
 
 
@@ -136,34 +121,27 @@ def read(recording: Recording) -> tuple[mne.io.BaseRaw, list[str]]:
     with warnings.catch_warnings(record=True) as caught, mne.use_log_level("warning"):
         warnings.simplefilter("always")
         try:
-            raw = _read(recording).load_data()
+            if recording.bids_root is None:
+                raw = mne.io.read_raw(recording.path).load_data()
+            else:
+                from mne_bids import read_raw_bids
+
+                raw = read_raw_bids(_bids_path(recording)).load_data()
         except (ImportError, MemoryError):
             raise
         except Exception as error:
-            raise ValueError(
-                f"{name} cannot be read ({type(error).__name__}: {error}); it may be damaged, or "
-                "not what its name says."
-            ) from error
+            why = f"{type(error).__name__}: {error}"
+            told = "it may be damaged, or not what its name says."
+            raise ValueError(f"{name} cannot be read ({why}); {told}") from error
     told = list(dict.fromkeys(str(warning.message) for warning in caught))
-    if any(_CUT_SHORT in message for message in told):
+    if any("does not match the file size" in message for message in told):
         raise ValueError(f"{name} is cut short: its header promises more data.")
-    if odd := [name for name in raw.ch_names if not name.isascii()]:
-        raise ValueError(
-            f"Channel names must be ASCII to be saved as FIF, not {', '.join(odd)}; rename them."
-        )
+    if odd := ", ".join(name for name in raw.ch_names if not name.isascii()):
+        raise ValueError(f"Channel names must be ASCII to be saved as FIF, not {odd}; rename them.")
     return raw, told
 
 
-def _read(recording: Recording) -> mne.io.BaseRaw:
-    path = _bids_path(recording)
-    if path is None:
-        return mne.io.read_raw(recording.path)
-    from mne_bids import read_raw_bids
-
-    return read_raw_bids(path)
-
-
-def _bids_path(recording: Recording) -> BIDSPath | None:
+def _bids_path(recording: Recording) -> Any:
     if recording.bids_root is None:
         return None
     from mne_bids import get_bids_path_from_fname

@@ -1,7 +1,5 @@
 """A cleaned study as tables, recordings, epochs and averages."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,19 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import mne
 import numpy as np
+from mne import BaseEpochs, Evoked
+from mne.io import BaseRaw
+from mne.preprocessing import ICA, read_ica
 from mne.utils import warn
 
 from mne_otica.evaluation.audit import Audited
 from mne_otica.evaluation.methods_section import methods_text, references
 from mne_otica.study.sidecars import read_json
-from mne_otica.study.summary_table import COLUMNS, KIND_COLUMNS, Row, badness, kept_rows, kind_rows
+from mne_otica.study.summary_table import COLUMNS, KIND_COLUMNS, Row, badness, kept_rows
 from mne_otica.utils.checks import _check_option
 
 if TYPE_CHECKING:
     import pandas as pd
-    from mne import BaseEpochs, Evoked
-    from mne.io import BaseRaw
-    from mne.preprocessing import ICA
+
+
+Names = str | Sequence[str]
+Events = Names | Mapping[str, int]
 
 
 class _NoEventsError(ValueError):
@@ -55,7 +57,7 @@ class Study:
         """The recordings with a cleaned file, in alphabetical order."""
         return sorted(row["recording"] for row in self.rows if row["file"])
 
-    def to_data_frame(self, by: str = "recording") -> pd.DataFrame | list[dict[str, Any]]:
+    def to_data_frame(self, by: str = "recording") -> "pd.DataFrame | list[dict[str, Any]]":
         """Return the results as a table.
 
         Parameters
@@ -72,7 +74,7 @@ class Study:
         _check_option("by", by, ("recording", "kind"))
         if by == "recording":
             return _frame(self.rows, COLUMNS)
-        return _frame(kind_rows(self.rows), KIND_COLUMNS)
+        return _frame([row | one for row in self.rows for one in row["kinds"]], KIND_COLUMNS)
 
     def raw(self, recording: str) -> BaseRaw:
         """Read a cleaned recording.
@@ -102,7 +104,7 @@ class Study:
         ica : instance of ICA
             The ICA.
         """
-        return mne.preprocessing.read_ica(self._file(recording, "ica"), verbose="error")
+        return read_ica(self._file(recording, "ica"), verbose="error")
 
     def _file(self, recording: str, column: str) -> Path:
         row = next((row for row in self.rows if row["recording"] == recording), None)
@@ -115,7 +117,7 @@ class Study:
     def epochs(
         self,
         recording: str,
-        event_id: str | Sequence[str] | Mapping[str, int],
+        event_id: Events,
         *,
         l_freq: float | None = None,
         h_freq: float | None = None,
@@ -147,18 +149,16 @@ class Study:
         present = {name: ids[name] for name in names if name in set(raw.annotations.description)}
         if not present:
             told = ", ".join(sorted(set(raw.annotations.description))) or "none"
-            raise _NoEventsError(
-                f"{recording} has no event {' or '.join(names)}; its annotations are: {told}."
-            )
+            lacks = f"{recording} has no event {' or '.join(names)}"
+            raise _NoEventsError(f"{lacks}; its annotations are: {told}.")
         if l_freq is not None or h_freq is not None:
             raw.filter(l_freq, h_freq, verbose="error")
         events, _ = mne.events_from_annotations(raw, present, verbose="error")
         return mne.Epochs(raw, events, present, preload=True, verbose="error", **options)
 
     def _by_participant(
-        self, event_id: str | Sequence[str] | Mapping[str, int], options: dict[str, Any]
+        self, event_id: Events, options: dict[str, Any]
     ) -> Iterator[tuple[str, list[BaseEpochs]]]:
-        """Yield each participant with the epochs of the recordings that have events."""
         people = {row["recording"]: row["participant_id"] or row["recording"] for row in self.rows}
         for participant, names in groupby(sorted(self.cleaned, key=people.get), people.get):
             found = []
@@ -170,9 +170,7 @@ class Study:
             if found:
                 yield participant, found
 
-    def evokeds(
-        self, event_id: str | Sequence[str] | Mapping[str, int], **options: Any
-    ) -> dict[str, list[Evoked]]:
+    def evokeds(self, event_id: Events, **options: Any) -> dict[str, list[Evoked]]:
         """Return the averages of each participant, by condition.
 
         Parameters
@@ -190,7 +188,7 @@ class Study:
             :func:`mne.viz.plot_compare_evokeds`. ``evoked.comment`` is the participant, and
             ``evoked.nave`` the number of trials that were kept.
         """
-        found: dict[str, list[Evoked]] = {}
+        found = {}
         for participant, runs in self._by_participant(event_id, options):
             for name in dict.fromkeys(name for epochs in runs for name in epochs.event_id):
                 own = [epochs[name].average() for epochs in runs if len(epochs[name])]
@@ -201,12 +199,8 @@ class Study:
         return found
 
     def amplitudes(
-        self,
-        event_id: str | Sequence[str] | Mapping[str, int],
-        picks: str | Sequence[str],
-        window: tuple[float, float],
-        **options: Any,
-    ) -> pd.DataFrame | list[dict[str, Any]]:
+        self, event_id: Events, picks: Names, window: tuple[float, float], **options: Any
+    ) -> "pd.DataFrame | list[dict[str, Any]]":
         """Return the mean amplitude in a window for each participant and condition.
 
         Parameters
@@ -235,16 +229,11 @@ class Study:
                 for name in epochs.event_id:
                     data = epochs[name].get_data(picks)[..., times]
                     scores.setdefault(name, []).extend(1e6 * data.mean(axis=(1, 2)))
-            rows += [
-                {
-                    "participant_id": participant,
-                    "condition": name,
-                    "amplitude": float(np.mean(own)) if own else None,
-                    "sme": float(np.std(own, ddof=1) / len(own) ** 0.5) if len(own) > 1 else None,
-                    "n_trials": len(own),
-                }
-                for name, own in scores.items()
-            ]
+            for name, own in scores.items():
+                row = {"participant_id": participant, "condition": name}
+                row["amplitude"] = float(np.mean(own)) if own else None
+                error = float(np.std(own, ddof=1) / len(own) ** 0.5) if len(own) > 1 else None
+                rows.append(row | {"sme": error, "n_trials": len(own)})
         return _frame(rows, list(rows[0]) if rows else [])
 
     def to_audit(self) -> list[Audited]:
@@ -256,18 +245,12 @@ class Study:
             Those that were cleaned and evaluated.
         """
         kept, found = kept_rows(self.out), []
-        for row in self.rows:
-            if not row["file"] or not row["report"]:
-                continue
+        for row in [row for row in self.rows if row["file"] and row["report"]]:
             name, after = row["recording"], self.raw(row["recording"])
-            before = mne.io.read_raw(kept[name].recording.path, verbose="error").load_data(
-                verbose="error"
-            )
-            samples = {
-                kind: np.array(some) - after.first_samp
-                for kind, some in self._facts(row)["samples"].items()
-                if len(some)
-            }
+            path = kept[name].recording.path
+            before = mne.io.read_raw(path, preload=True, verbose="error")
+            found_in = self._facts(row)["samples"].items()
+            samples = {kind: np.array(some) - after.first_samp for kind, some in found_in if some}
             found.append(Audited(name, before, after, samples, self.ica(name).ch_names))
         return found
 
@@ -310,10 +293,8 @@ def read_study(out: str | Path) -> Study:
     description = read_json(out / "dataset_description.json")
     rows = [kept.row for kept in kept_rows(out).values()]
     if "mne-otica" not in str(description.get("GeneratedBy")) or not rows:
-        raise ValueError(
-            f"{out} holds no study that this version of mne_otica has run; give the folder that "
-            "it wrote to, or run the study again."
-        )
+        told = "give the folder that it wrote to, or run the study again."
+        raise ValueError(f"{out} holds no study that this version of mne_otica has run; {told}")
     return Study(sorted(rows, key=badness), out)
 
 
@@ -323,10 +304,7 @@ def counted(rows: Sequence[Row]) -> str:
     return ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
 
 
-def _frame(
-    rows: list[dict[str, Any]], columns: Sequence[str]
-) -> pd.DataFrame | list[dict[str, Any]]:
-    """Return rows as a table with types that allow missing values, if pandas is installed."""
+def _frame(rows: list[Row], columns: Sequence[str]) -> "pd.DataFrame | list[Row]":
     rows = [{name: row[name] for name in columns} for row in rows]
     try:
         import pandas as pd

@@ -1,17 +1,14 @@
 """Review of a study: its recordings, worst first, and the decisions of people.
 
-Decisions are written to the tables of components, like edits by hand. Marks and notes on whole
-recordings are written to ``review.tsv``. Every change is on disk before it is confirmed, and is
-rejected if the table has changed since the person saw it.
+Every change is on disk before it is confirmed, and is rejected if the table has changed since the
+person saw it.
 """
-
-from __future__ import annotations
 
 import csv
 import io
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -34,17 +31,9 @@ _COMPUTING = threading.Lock()
 
 
 class Review:
-    """A study under review.
+    """A study under review by ``who``.
 
-    Recordings and components are referred to by their indices among those found when the
-    review started.
-
-    Parameters
-    ----------
-    out : pathlib.Path
-        The output folder of the study.
-    who : str
-        The name to record with decisions.
+    Recordings are referred to by their indices among those found when the review started.
     """
 
     def __init__(self, out: Path, who: str) -> None:
@@ -54,18 +43,12 @@ class Review:
         self._opened: tuple[tuple[int, str], Opened] | None = None
         self._writing = threading.Lock()
 
-    # What is shown
-
     def study(self) -> dict[str, Any]:
         """Return the recordings, worst first."""
         marks, rows = self._marks(), kept_rows(self.out)
-        return {
-            "name": (self.items[0].recording.bids_root or self.out).name,
-            "who": self.who,
-            "recordings": [
-                self._summary(item, rows.get(item.label, item).row, marks) for item in self.items
-            ],
-        }
+        items = [self._summary(one, rows.get(one.label, one).row, marks) for one in self.items]
+        name = (self.items[0].recording.bids_root or self.out).name
+        return {"name": name, "who": self.who, "recordings": items}
 
     def _summary(self, item: Kept, row: Row, marks: dict[str, dict[str, str]]) -> dict[str, Any]:
         mark = marks.get(item.label, dict.fromkeys(_MARK_COLUMNS, ""))
@@ -113,7 +96,6 @@ class Review:
             return shown | {"problem": f"The components cannot be shown: {error}"}
 
     def _components(self, work: UnitStages) -> dict[str, Any]:
-        """Return the table of components and its version; raise if it is not valid."""
         rows = work.rows_of_table()
         n_components = work.sidecar("fit")["Results"]["n_components"]
         # A component that is missing from the table is kept.
@@ -123,8 +105,7 @@ class Review:
 
     def component(self, index: int, component: int) -> dict[str, Any]:
         """Return the time course and the spectrum of a component."""
-        with self._open(index) as opened:
-            _check_number(component, opened.ica.n_components_, "component")
+        with self._open(index, component) as opened:
             return opened.component(component)
 
     def effect(
@@ -132,8 +113,7 @@ class Review:
     ) -> dict[str, Any]:
         """Return the effect of the current decisions on a recording."""
         work = self._at(index)[1]
-        with self._open(index) as opened:
-            _check_number(component, opened.ica.n_components_, "component")
+        with self._open(index, component) as opened:
             if channel is not None:
                 _check_number(channel, len(opened.filtered.ch_names), "channel")
             return opened.effect(work.excluded(), channel, start, component)
@@ -142,17 +122,13 @@ class Review:
         """Return the report of a recording."""
         item, work = self._at(index)
         path = work.path("report", item.recording)
-        try:
-            # A symbolic link may lead to any file of the user.
+        with suppress(OSError):  # a symbolic link may lead to any file of the user
             if path.resolve(strict=True) == self.out.resolve() / path.relative_to(self.out):
                 return path.read_bytes()
-        except OSError:
-            pass
         raise Refusal(HTTPStatus.NOT_FOUND, f"{item.label} has no report.")
 
     @contextmanager
-    def _open(self, index: int) -> Iterator[Opened]:
-        """Read and filter a recording, unless it is the last one that was."""
+    def _open(self, index: int, component: int) -> Iterator[Opened]:
         item, work = self._at(index)
         key = index, str(work.sidecar("find").get("Key"))
         with _COMPUTING:
@@ -162,9 +138,8 @@ class Review:
                     self._opened = key, Opened(work, item.recording)
                 except (OSError, ValueError, KeyError) as error:
                     raise Refusal(HTTPStatus.NOT_FOUND, f"It cannot be shown: {error}") from error
+            _check_number(component, self._opened[1].ica.n_components_, "component")
             yield self._opened[1]
-
-    # What people decide
 
     def decide(
         self,
@@ -175,17 +150,12 @@ class Review:
         note: str | None = None,
         kind: str | None = None,
     ) -> dict[str, Any]:
-        """Write a decision or a note on a component to the table; return the table.
-
-        ``version`` is that of the table that the person saw. A status, note or kind of None is
-        not changed.
-        """
+        """Write to the table, of which a person saw this version, what is not None; return it."""
         item, work = self._at(index)
         note = None if note is None else _one_line(note, "note")
         with self._writing, locked(self.out, "review"):
             try:
-                present = self._components(work)
-                text = table_source(work.table)
+                present, text = self._components(work), table_source(work.table)
             except (OSError, ValueError, KeyError) as error:
                 raise Refusal(HTTPStatus.CONFLICT, str(error), components=[]) from error
             if version != digest(text):
@@ -220,10 +190,8 @@ class Review:
             return self._summary(item, item.row, marks)
 
     def _marks(self) -> dict[str, dict[str, str]]:
-        try:
-            content = (self.out / _MARKS).read_bytes()
-        except FileNotFoundError:
-            return {}
+        path = self.out / _MARKS
+        content = path.read_bytes() if path.exists() else b""
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError:  # saved by a spreadsheet; every byte is a character of Latin-1
@@ -231,8 +199,6 @@ class Review:
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter="\t")
         rows = [{name: row.get(name) or "" for name in _MARK_COLUMNS} for row in reader]
         return {row["recording"]: row for row in rows}
-
-    # What is where
 
     def _at(self, index: int) -> tuple[Kept, UnitStages]:
         _check_number(index, len(self.items), "recording")
@@ -247,7 +213,6 @@ def _now() -> str:
 
 
 def _one_line(text: str, what: str) -> str:
-    """Return text on one line for a cell of a table; raise if it is too long."""
     if len(text) > _LONGEST_NOTE:
         told = f"A {what} has at most {_LONGEST_NOTE} characters, not {len(text)}; shorten it."
         raise Refusal(HTTPStatus.BAD_REQUEST, told)

@@ -1,7 +1,5 @@
 """Data for the review page, as small arrays: topographies, time courses, spectra."""
 
-from __future__ import annotations
-
 import base64
 import warnings
 from collections.abc import Sequence
@@ -10,26 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import mne
 import numpy as np
-from numpy.typing import NDArray
+from mne.preprocessing import ICA
 from scipy import signal
 
+from mne_otica.cleaning.clean import Cleaned
 from mne_otica.cleaning.overview import parts
 from mne_otica.evaluation.measures import plain
 from mne_otica.evaluation.sentences import PLURALS
 from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.signals.windows import fullest_window
+from mne_otica.study.inputs import Recording
+from mne_otica.utils.arrays import Array, Samples
 from mne_otica.viz.drawing import HALF
 from mne_otica.viz.topomap import small_maps
 
 if TYPE_CHECKING:
-    from mne.preprocessing import ICA
-
-    from mne_otica.cleaning.clean import Cleaned
-    from mne_otica.study.inputs import Recording
     from mne_otica.study.stages import UnitStages
 
 _BINS = 500  # of a drawn line, each with its minimum and maximum
-_WINDOW = 10.0  # s of a channel that are shown before and after
 
 
 class Refusal(ValueError):
@@ -41,11 +37,7 @@ class Refusal(ValueError):
 
 
 def topographies(ica: ICA) -> dict[str, Any]:
-    """Return the topographies of all components, or only weights if positions are unknown.
-
-    A topography is a square image of values from -100 to 100, with rows from the front of the head
-    to the back; the head is its inscribed circle.
-    """
+    """Return square images from -100 to 100, front first, or only weights without positions."""
     maps = small_maps(ica.get_components(), ica.info)
     shown = {"source": maps.source, "weights": np.round(maps.weights.T, 3).tolist()}
     if maps.images is None:
@@ -56,8 +48,7 @@ def topographies(ica: ICA) -> dict[str, Any]:
     return shown | {"pixels": images.shape[1], "maps": encoded, "places": dots}
 
 
-def _thinned(values: NDArray[np.float64]) -> list[float]:
-    """Decimate a line for drawing: the minimum and maximum of each bin."""
+def _thinned(values: Array) -> list[float]:
     if len(values) > 2 * _BINS:
         edges = np.linspace(0, len(values), _BINS + 1).astype(int)[:-1]
         low, high = (extreme.reduceat(values, edges) for extreme in (np.minimum, np.maximum))
@@ -68,7 +59,7 @@ def _thinned(values: NDArray[np.float64]) -> list[float]:
 class Opened:
     """A recording under review, which is read, filtered and unmixed once."""
 
-    def __init__(self, work: UnitStages, recording: Recording) -> None:
+    def __init__(self, work: "UnitStages", recording: Recording) -> None:
         self._work, self._recording = work, recording
         self.ica = work.fitted_ica()
         self._raw, self.filtered = work.signals(recording)
@@ -97,14 +88,10 @@ class Opened:
     def effect(
         self, exclude: Sequence[int], channel: int | None, start: float | None, component: int
     ) -> dict[str, Any]:
-        """Return the effect of removing these components, in numbers and in one channel.
-
-        The default channel is the one with the largest weight in the component, the default start
-        that of the window with the most events.
-        """
+        """Return the effect of removing these components, in numbers and in one channel."""
         result = self._preview(exclude)
         sfreq, n_times = self.filtered.info["sfreq"], self.filtered.n_times
-        if channel is None:
+        if channel is None:  # that with the largest weight
             channel = int(np.argmax(np.abs(self.ica.get_components()[:, component])))
         name = self.filtered.ch_names[channel]
         before, after = (1e6 * one[0] for one in result.before_and_after([name]))
@@ -112,7 +99,7 @@ class Opened:
         own = [one for one in with_events if component in one.components]
         seen = next(iter(own + with_events), None)
         events = np.zeros(0, np.int64) if seen is None else self.filtered.samples(seen.events)
-        length = min(int(_WINDOW * sfreq), n_times)
+        length = min(int(10 * sfreq), n_times)  # 10 s of a channel are shown before and after
         if start is None:
             first = fullest_window(events, length, n_times, int(HALF * sfreq))
         else:
@@ -145,9 +132,7 @@ class Opened:
                 self._shown = choice, self._work.preview(self._recording, exclude)
         return self._shown[1]
 
-    def _average(
-        self, events: NDArray[np.int64], before: NDArray[np.float64], after: NDArray[np.float64]
-    ) -> dict[str, Any] | None:
+    def _average(self, events: Samples, before: Array, after: Array) -> dict[str, Any] | None:
         half = int(HALF * self.filtered.info["sfreq"])
         whole = events[(events >= half) & (events < len(before) - half)]
         if not len(whole):

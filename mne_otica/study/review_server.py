@@ -1,12 +1,8 @@
-"""The HTTP server of the review page, for the local user only.
+"""The HTTP server of the review page, on the loopback address, for the local user only.
 
-The server listens on the loopback address only. The address has a random token; requests
-without it, or sent by other web pages (checked by Host and Origin), are rejected.
-Recordings, components and channels are numbers, so that no part of a request becomes part of a
-path.
+Requests without the random token of the address, or sent by other web pages (checked by Host and
+Origin), are rejected. Recordings and components are numbers, so that none becomes part of a path.
 """
-
-from __future__ import annotations
 
 import hmac
 import json
@@ -19,29 +15,23 @@ from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from mne.utils import logger
 
 from mne_otica.artifacts import kinds
+from mne_otica.study.review import Review
 from mne_otica.study.review_data import Refusal
-from mne_otica.study.summary_page import page_file, style
-
-if TYPE_CHECKING:
-    from mne_otica.study.review import Review
+from mne_otica.study.summary_page import page_file
 
 Answer = tuple[bytes, str, dict[str, str]]  # body, type and further headers
 _ADDRESS = "127.0.0.1"
 _LARGEST_BODY = 64 * 1024  # bytes; a decision with a long note needs less than a tenth of that
 _IDLE = 60  # s that a connection may be idle, or take to send a request
 _MOST_CONNECTIONS = 32  # a browser opens six
-_NUMBER = re.compile(r"\d{1,6}", re.ASCII)
-_SECONDS = re.compile(r"\d{1,8}(\.\d{1,20})?", re.ASCII)  # as JavaScript writes any time
-_JSON, _HTML, _CSS, _SCRIPT = (
-    f"{kind}; charset=utf-8"
-    for kind in ("application/json", "text/html", "text/css", "text/javascript")
-)
+_JSON, _HTML = "application/json; charset=utf-8", "text/html; charset=utf-8"
+_CSS, _SCRIPT = "text/css; charset=utf-8", "text/javascript; charset=utf-8"
 _PAGES = {"": ("index.html", _HTML), "review.css": ("review.css", _CSS)}
 _PAGES |= {name: (name, _SCRIPT) for name in ("review.js", "draw.js", "page.js")}
 # The method of the review that answers each question, and the parameters it needs and takes
@@ -70,15 +60,7 @@ _REPORT_POLICY = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-
 
 
 class ReviewServer(ThreadingHTTPServer):
-    """The server of one study.
-
-    Parameters
-    ----------
-    review : instance of Review
-        The study.
-    port : int
-        The port; 0 uses any free port.
-    """
+    """The server of the review of one study; port 0 is any that is free."""
 
     daemon_threads = True
 
@@ -88,10 +70,9 @@ class ReviewServer(ThreadingHTTPServer):
         # When to close each connection; infinity while its request is answered.
         self.deadlines: dict[socket.socket, float] = {}
         self.token = secrets.token_urlsafe()
-        self.pages = {
-            name: ((style(file) if kind == _CSS else page_file(file)).encode(), kind)
-            for name, (file, kind) in _PAGES.items()
-        }
+        self.hosts = f"{_ADDRESS}:{self.server_port}", f"localhost:{self.server_port}"
+        self.address = f"http://{self.hosts[0]}/{self.token}/"
+        self.pages = {k: (page_file(name).encode(), kind) for k, (name, kind) in _PAGES.items()}
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer a connection in a new thread, or close it if there are too many."""
@@ -112,21 +93,10 @@ class ReviewServer(ThreadingHTTPServer):
 
     def service_actions(self) -> None:
         """Close connections that send their requests too slowly; called twice a second."""
-        now = time.monotonic()
         for connection, deadline in list(self.deadlines.items()):
-            if deadline < now:
+            if deadline < time.monotonic():
                 with suppress(OSError):  # it may have been closed meanwhile
                     connection.shutdown(socket.SHUT_RDWR)
-
-    @property
-    def hosts(self) -> tuple[str, str]:
-        """The host names of the server for a browser on this machine."""
-        return f"{_ADDRESS}:{self.server_port}", f"localhost:{self.server_port}"
-
-    @property
-    def address(self) -> str:
-        """The address of the page."""
-        return f"http://{self.hosts[0]}/{self.token}/"
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -164,11 +134,14 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing, as addresses contain the token."""
 
     def _answer(self, act: Callable[[str, str], Answer]) -> None:
-        """Check a request and execute it; reply with a reason if that is not possible."""
         try:
             address = urlsplit(self.path)
             self._check_sender()
-            self._send(HTTPStatus.OK, *act(self._without_token(address.path), address.query))
+            token, slash, path = address.path.removeprefix("/").partition("/")
+            if not slash or not hmac.compare_digest(token.encode(), self.server.token.encode()):
+                told = "Open the address that mne_otica review has printed."
+                raise Refusal(HTTPStatus.FORBIDDEN, told)
+            self._send(HTTPStatus.OK, *act(path, address.query))
         except Refusal as refusal:
             self._refuse(refusal.status, str(refusal), refusal.facts)
         except (BrokenPipeError, ConnectionResetError, TimeoutError):
@@ -192,18 +165,11 @@ class _Handler(BaseHTTPRequestHandler):
         if origin != f"http://{hosts[0]}" or foreign:
             raise Refusal(HTTPStatus.FORBIDDEN, "Another page may not use this server.")
 
-    def _without_token(self, path: str) -> str:
-        token, slash, rest = path.removeprefix("/").partition("/")
-        if not slash or not hmac.compare_digest(token.encode(), self.server.token.encode()):
-            told = "Open the address that mne_otica review has printed."
-            raise Refusal(HTTPStatus.FORBIDDEN, told)
-        return rest
-
     def _get(self, path: str, query: str) -> Answer:
         if path in self.server.pages:
             return *self.server.pages[path], {}
         if path not in _ASKED:
-            raise _no_such_page()
+            raise Refusal(HTTPStatus.NOT_FOUND, "There is no such page.")
         method, needed, optional = _ASKED[path]
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=8)
         asked = dict(pairs)
@@ -218,7 +184,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _post(self, path: str, query: str) -> Answer:
         if path not in ("api/decision", "api/mark"):
-            raise _no_such_page()
+            raise Refusal(HTTPStatus.NOT_FOUND, "There is no such page.")
         if "Origin" not in self.headers:
             raise Refusal(HTTPStatus.FORBIDDEN, "Only the page may send decisions.")
         body, review = self._body(), self.server.review
@@ -235,7 +201,6 @@ class _Handler(BaseHTTPRequestHandler):
         return _json(review.decide(index, component, version, status, note, kind))
 
     def _body(self) -> dict[str, Any]:
-        """Return the JSON object that was sent; reject it if it is invalid or too large."""
         if self.headers.get_content_type() != "application/json":
             raise Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Decisions are sent as JSON.")
         length = self.headers.get("Content-Length", "")
@@ -263,7 +228,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _refuse(self, status: HTTPStatus, message: str, facts: dict[str, Any]) -> None:
-        """Reply with an error; close the connection if the body was not read."""
+        """Reply with an error, and close the connection."""
         self.close_connection = True
         self._send(status, *_json({"error": message} | facts)[:2], {"Connection": "close"})
         if self.command == "POST":  # if the connection closes earlier, the reply may be lost
@@ -278,18 +243,14 @@ def _wrong(message: str) -> Refusal:
     return Refusal(HTTPStatus.BAD_REQUEST, message)
 
 
-def _no_such_page() -> Refusal:
-    return Refusal(HTTPStatus.NOT_FOUND, "There is no such page.")
-
-
 def _json(content: Any) -> Answer:
     return json.dumps(content, allow_nan=False).encode(), _JSON, {}
 
 
 def _number(asked: dict[str, str], name: str) -> int | float:
-    """Return an index, or the start of a window in seconds."""
-    kind, pattern = (float, _SECONDS) if name == "start" else (int, _NUMBER)
-    if not pattern.fullmatch(asked.get(name, "")):
+    # Seconds are as JavaScript writes any time.
+    kind, pattern = (float, r"\d{1,8}(\.\d{1,20})?") if name == "start" else (int, r"\d{1,6}")
+    if not re.fullmatch(pattern, asked.get(name, ""), re.ASCII):
         raise _wrong(f"{name} must be a number.")
     return kind(asked[name])
 

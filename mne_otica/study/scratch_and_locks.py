@@ -1,7 +1,5 @@
 """Atomic writing of files, so that a run killed at any moment leaves no partial results."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os
@@ -49,8 +47,7 @@ def explained(out: Path) -> Iterator[None]:
 def staged(out: Path, folder: Path) -> Iterator[Path]:
     """Yield an empty folder, whose files are moved to ``folder`` together if there is no error.
 
-    JSON sidecars certify the other files. So the old ones are deleted before the other files are
-    moved, and the new ones are moved last.
+    JSON sidecars certify the other files: old ones are deleted first, new ones are moved last.
     """
     with explained(out), _scratch(out) as scratch:
         yield scratch
@@ -118,7 +115,6 @@ def _opened(path: Path, flags: int) -> BinaryIO:
 
 
 def _hold(file: BinaryIO, flags: int = 0) -> None:
-    """Lock a file until it is closed or the process ends."""
     if fcntl is not None:
         fcntl.flock(file, fcntl.LOCK_EX | flags)
 

@@ -1,7 +1,5 @@
 """Sidecars: what each result was made from, and with it which stages of a unit are pending."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass
@@ -69,17 +67,12 @@ def file_hash(path: Path) -> str:
 
 
 class Notes:
-    """Notes about a unit between runs, which can be computed again.
-
-    SHA-256 hashes of files are valid until the size of a file or the time of its last change
-    differs.
-    """
+    """Hashes of files and tables of a unit, kept between runs; they can be computed again."""
 
     def __init__(self, out: Path, label: str) -> None:
         self._out, self._path = out, out / WORK / "notes" / f"{label}.json"
         empty = {"hashes": {}, "tables": [], "table_of_fit": ""}
         self.content = empty | unsealed(read_json(self._path))
-        self._saved = json.dumps(self.content)
 
     def hash_of(self, path: Path) -> str | None:
         """Return the hash of a file, None if it does not exist."""
@@ -96,10 +89,8 @@ class Notes:
 
     def save(self) -> None:
         """Save the notes for the next run."""
-        text = json.dumps(self.content)
-        if text != self._saved:
+        if unsealed(read_json(self._path)) != self.content:
             write_text(self._out, self._path, json.dumps(sealed(self.content)))
-            self._saved = text
 
 
 @dataclass(frozen=True)
@@ -114,23 +105,18 @@ class Options:
 class UnitState:
     """The state of the recordings that share one ICA.
 
-    A stage writes its files and a JSON sidecar with its key: a hash of the package version, the
-    parameters of the stage and the key of the stage before. The first key includes the hashes
-    of the input files. A stage whose key and files are unchanged is not run again.
+    A stage writes a JSON sidecar with its key: a hash of the version, the parameters and the key of
+    the stage before, at first of the inputs. It is not run again if key and files are unchanged.
     """
 
     def __init__(self, unit: Unit, out: Path, options: Options) -> None:
         self.unit, self.out, self.options = unit, out, options
         self.notes = Notes(out, unit.name.label)
+        self.table = self.path("components")
 
     def path(self, what: str, recording: Recording | None = None) -> Path:
         """Return the path of a result: of this recording, or of all that share the ICA."""
         return self.out / result_path(what, self.unit.name, recording and recording.name)
-
-    @property
-    def table(self) -> Path:
-        """The table of components."""
-        return self.path("components")
 
     def sidecar(self, stage: str, recording: Recording | None = None) -> dict[str, Any]:
         """Return the content of the sidecar of a stage, empty if it is missing or was changed."""
@@ -217,7 +203,7 @@ class UnitState:
 
 def _source_name(path: Path, recording: Recording) -> str:
     """Return the name of an input in sidecars: a BIDS URI, or the name of the file."""
-    if recording.bids_root is None:
-        inside = path.is_relative_to(recording.path.parent)
-        return path.relative_to(recording.path.parent).as_posix() if inside else path.name
-    return f"bids:raw:{path.relative_to(recording.bids_root).as_posix()}"
+    if recording.bids_root is not None:
+        return f"bids:raw:{path.relative_to(recording.bids_root).as_posix()}"
+    inside = path.is_relative_to(recording.path.parent)
+    return path.relative_to(recording.path.parent).as_posix() if inside else path.name

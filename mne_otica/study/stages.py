@@ -1,7 +1,5 @@
 """The stages of a unit of a study (fit, find, apply, evaluate), each run only if needed."""
 
-from __future__ import annotations
-
 import copy
 import logging
 import re
@@ -11,12 +9,12 @@ from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mne
-import numpy as np
+from mne.io import BaseRaw
+from mne.preprocessing import ICA, read_ica
 from mne.utils import logger
-from numpy.typing import NDArray
 
 from mne_otica.cleaning import clean as cleaning
 from mne_otica.cleaning.conclude import conclude, versions
@@ -31,15 +29,11 @@ from mne_otica.removal.remove import Taken, take_out, to_take
 from mne_otica.signals.reading import LowRateRaw, filtered_copy
 from mne_otica.signals.windows import conditions_of
 from mne_otica.study import components_table as tables
-from mne_otica.study.components_table import Table
 from mne_otica.study.inputs import Recording, Unit, read
 from mne_otica.study.scratch_and_locks import staged
 from mne_otica.study.sidecars import Options, UnitState, file_hash, json_text, sealed
 from mne_otica.trust.stability import stability as find_stability
-
-if TYPE_CHECKING:
-    from mne.io import BaseRaw
-    from mne.preprocessing import ICA
+from mne_otica.utils.arrays import Samples
 
 
 class UnitStages(UnitState):
@@ -89,8 +83,6 @@ class UnitStages(UnitState):
         in_bids = self.unit.recordings[0].bids_root is not None
         return versions() | ({"mne_bids": version("mne_bids")} if in_bids else {})
 
-    # The recordings
-
     def _raw(self, recording: Recording) -> BaseRaw:
         """Return a recording in which channels that are bad in any run are marked bad."""
         if not self._raws:
@@ -130,8 +122,8 @@ class UnitStages(UnitState):
     def _copy_to_fit(self, recording: Recording) -> LowRateRaw:
         if recording not in self._filtered:
             fit = self.parameters("fit")
-            copy_to_fit = filtered_copy(self._raw(recording), fit["l_freq"], fit["h_freq"])
-            self._filtered[recording] = copy_to_fit
+            filtered = filtered_copy(self._raw(recording), fit["l_freq"], fit["h_freq"])
+            self._filtered[recording] = filtered
         return self._filtered[recording]
 
     def _together(self, get: Callable[[Recording], BaseRaw]) -> BaseRaw:
@@ -141,12 +133,8 @@ class UnitStages(UnitState):
         try:
             return mne.concatenate_raws([_as_array(raw) for raw in each], verbose="error")
         except ValueError as error:
-            raise ValueError(
-                f"The runs do not go together ({error}); fit them one by one, or make their "
-                "channels and sampling rates alike."
-            ) from error
-
-    # The stages
+            told = "fit them one by one, or make their channels and sampling rates alike."
+            raise ValueError(f"The runs do not go together ({error}); {told}") from error
 
     def _fit(self, scratch: Path) -> dict[str, Any]:
         fit = self.parameters("fit")
@@ -154,46 +142,29 @@ class UnitStages(UnitState):
         suspects = self._find_suspects()
         data = self._together(self._copy_to_fit)
         sfreq = self._raw(self.unit.recordings[0]).info["sfreq"]
-        fit_ica = partial(
-            cleaning.fit_ica,
-            n_components=fit["n_components"],
-            random_state=fit["random_state"],
-            reject=reject,
-            step=round(sfreq / data.info["sfreq"]),
-        )
+        options = {name: fit[name] for name in ("n_components", "random_state")}
+        options |= {"reject": reject, "step": round(sfreq / data.info["sfreq"])}
+        fit_ica = partial(cleaning.fit_ica, **options)
         trials = conditions_of(data, fit["events"])
         ica, evoked_free = fit_evoked_free(fit_ica, data, data, trials, reject=reject)
         if ica.n_components_ < 2:  # of which MNE cannot read the file
-            raise ValueError(
-                f"The EEG has rank {ica.rank_}, so there is nothing to separate; more channels are "
-                "needed."
-            )
+            told = "so there is nothing to separate; more channels are needed."
+            raise ValueError(f"The EEG has rank {ica.rank_}, {told}")
         ica.save(scratch / self.path("fit").name)
-        return {
-            "n_components": ica.n_components_,
-            "n_iter": ica.n_iter_,
-            "converged": ica.converged_,
-            "rank": ica.rank_,
-            "evoked_free": evoked_free,
-            **suspects,
-            "seconds": data.n_times / data.info["sfreq"],
-            "seconds_fitted": ica.n_samples_ / data.info["sfreq"],
-        }
+        names, rate = ("n_components", "n_iter", "converged", "rank"), data.info["sfreq"]
+        facts = {name: getattr(ica, f"{name}_") for name in names}
+        facts |= {"evoked_free": evoked_free} | suspects
+        return facts | {"seconds": data.n_times / rate, "seconds_fitted": ica.n_samples_ / rate}
 
     def _find(self, scratch: Path) -> dict[str, Any]:
-        ica = mne.preprocessing.read_ica(self.path("fit"), verbose="error")
+        ica = read_ica(self.path("fit"), verbose="error")
         raw, settings = self._together(self._raw), self._settings()
         alone = len(self.unit.recordings) == 1
-        found = find(
-            raw,
-            ica,
-            settings["artifacts"],
-            settings["max_components"],
-            settings["reject_by_annotation"],
-            removal=settings["removal"],
-            band=(settings["l_freq"], settings["h_freq"]),
-            filtered=self._copy_to_fit(self.unit.recordings[0]) if alone else None,
-        )
+        options = {name: settings[name] for name in ("artifacts", "max_components", "removal")}
+        options |= {"reject": settings["reject_by_annotation"]}
+        options |= {"band": (settings["l_freq"], settings["h_freq"])}
+        filtered = self._copy_to_fit(self.unit.recordings[0]) if alone else None
+        found = find(raw, ica, filtered=filtered, **options)
         removed = {kind: one.components for kind, one in found.decisions.items()}
         ica.save(scratch / self.path("find").name)
         trusted = None
@@ -209,15 +180,11 @@ class UnitStages(UnitState):
             notes["tables"] = sorted({*notes["tables"], file_hash(table)})
             notes["table_of_fit"] = self.key("fit")
             self.notes.save()
-        return found_content(found) | {
-            "samples": {
-                kind: self._by_recording(one.known[:, 0] - raw.first_samp)
-                for kind, one in found.decisions.items()
-            },
-            "stability": trusted,
-        }
+        known = {kind: one.known[:, 0] - raw.first_samp for kind, one in found.decisions.items()}
+        samples = {kind: self._by_recording(some) for kind, some in known.items()}
+        return found_content(found) | {"samples": samples, "stability": trusted}
 
-    def _by_recording(self, samples: NDArray[np.int64]) -> dict[str, list[int]]:
+    def _by_recording(self, samples: Samples) -> dict[str, list[int]]:
         """Split samples of the concatenated recordings into events of each recording."""
         events, start = {}, 0
         for recording in self.unit.recordings:
@@ -227,21 +194,18 @@ class UnitStages(UnitState):
             start += raw.n_times
         return events
 
-    def _keep_edits(self, automatic: str, n_components: int) -> Table:
+    def _keep_edits(self, automatic: str, n_components: int) -> tables.Table:
         """Back up an edited table; return the edits if they are still valid."""
-        present = self.notes.hash_of(self.table)
-        if present is None or present in self.notes.content["tables"]:
-            return {}
-        text = self.table.read_bytes()
-        if text == automatic.encode():
+        present, known = self.notes.hash_of(self.table), [None, *self.notes.content["tables"]]
+        if present in known or (text := self.table.read_bytes()) == automatic.encode():
             return {}
         aside = self.table.with_name(f"{self.table.stem}_edited-{present[:8]}.tsv")
         with staged(self.out, aside.parent) as scratch:
             (scratch / aside.name).write_bytes(text)
         if self.notes.content["table_of_fit"] == self.key("fit"):
-            return tables.edits(tables.read_table(self.table, n_components))
-        # The components have changed, so the edits do not apply any more.
-        self.table.unlink()
+            rows = tables.read_table(self.table, n_components).items()
+            return {k: {one: row[one] for one in tables.EDITED if one in row} for k, row in rows}
+        self.table.unlink()  # of other components, so the edits do not apply any more
         return {}
 
     def _ica(self) -> ICA:
@@ -268,12 +232,10 @@ class UnitStages(UnitState):
         return {"components": sorted(ica.exclude), "kinds": list(self.kinds_by_hand().items())}
 
     def _clean(self, recording: Recording, ica: ICA) -> tuple[BaseRaw, Taken]:
-        """Return the cleaned recording, and what was removed."""
         if recording not in self._cleaned:
             cleaned = self._raw(recording).copy()
             cleaned.info["bads"] = self._bads[recording]
-            decisions = self._found(recording, ica).decisions
-            taken = take_out(cleaned, ica, decisions, self._settings())
+            taken = take_out(cleaned, ica, self._found(recording, ica).decisions, self._settings())
             self._cleaned[recording] = cleaned, taken
         return self._cleaned[recording]
 
@@ -298,7 +260,7 @@ class UnitStages(UnitState):
 
     def fitted_ica(self) -> ICA:
         """Return the ICA as saved, regardless of the table."""
-        return mne.preprocessing.read_ica(self.path("find"), verbose="error")
+        return read_ica(self.path("find"), verbose="error")
 
     def signals(self, recording: Recording) -> tuple[BaseRaw, BaseRaw]:
         """Return a recording and the copy that the ICA is fitted on; do not change them."""
@@ -324,10 +286,9 @@ class UnitStages(UnitState):
         options = dict(suspects=self._suspects, brief=brief)
         result = conclude(cleaned, filtered, ica, found, taken, settings, **options)
         named, told = self.kinds_by_hand(), [result.verdict]
-        idle = [k for k, kind in named.items() if k not in result.kinds[kind].components]
         if named and BY_HAND not in result.verdict:
             told.append(BY_HAND)
-        if idle:
+        if idle := [k for k, kind in named.items() if k not in result.kinds[kind].components]:
             told.append(f"Nothing of the kind named in {', '.join(component_names(idle))}")
         return replace(result, verdict=". ".join(told))
 
@@ -352,11 +313,7 @@ def _write_sidecar(result: Path, content: dict[str, Any]) -> None:
 
 
 def _rounded(value: Any) -> Any:
-    """Round the numbers in JSON content.
-
-    Their last digits depend on the memory alignment of arrays, and the same study should give the
-    same files.
-    """
+    """Round the numbers in JSON content: their last digits depend on the alignment of arrays."""
     if isinstance(value, float):
         return float(f"{value:.12g}")
     if isinstance(value, dict):

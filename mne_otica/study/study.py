@@ -1,12 +1,9 @@
 """Clean many recordings, resume interrupted runs, and summarise the study on one page."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager
-from functools import partial
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -26,7 +23,7 @@ from mne_otica.study.results import Study, counted
 from mne_otica.study.sidecars import PARAMETERS, STAGES, Options, UnitState, json_text, read_json
 from mne_otica.study.stages import UnitStages
 from mne_otica.study.summary_page import write_summary
-from mne_otica.study.summary_table import Row
+from mne_otica.study.summary_table import Row, kept_rows, sentence_of
 from mne_otica.utils.checks import _check_option, _validate_flag, _validate_number, _validate_type
 
 __all__ = ["clean_study"]
@@ -109,8 +106,7 @@ def clean_study(
         names differ only in ``run-``. Each recording is still cleaned and evaluated by itself.
     n_jobs : int
         The number of recordings to clean in parallel, each in a process with one thread; -1 uses
-        all processors. More than one needs joblib
-        (``mne-otica[parallel]``).
+        all processors. More than one needs joblib (``mne-otica[parallel]``).
     dask : str | None
         The address of the scheduler of a Dask cluster to run on, in place of ``n_jobs``.
     overwrite : bool
@@ -139,8 +135,7 @@ def clean_study(
     _check_option("on_error", on_error, ("continue", "abort"))
     for stage in stages:
         _check_option("stages", stage, STAGES)
-    flags = ("reject_by_annotation", "stability")
-    for name in (*flags, "concatenate_runs", "overwrite", "dry_run"):
+    for name in ("reject_by_annotation", "stability", "concatenate_runs", "overwrite", "dry_run"):
         _validate_flag(given[name], name)
     _validate_type(n_jobs, "int-like", "n_jobs")
     # Raise early for parameters with which every recording would fail.
@@ -178,7 +173,9 @@ def clean_study(
         rows += _work(waiting, out, options, n_jobs, dask, on_error)
     finally:
         files.discard_leftovers(out)  # of workers that were stopped
-        page = write_summary(out, [*rows, *summary_table.other_rows(out, recordings)])
+        own, kept = {x.name.label for x in recordings}, kept_rows(out).values()
+        others = [x.row for x in kept if x.label not in own and x.recording.path.exists()]
+        page = write_summary(out, [*rows, *others])
     logger.info(f"{counted(rows)}. Summary: {page}")
     logger.info("To remove other components, edit *_components.tsv and run again.")
     return Study(sorted(rows, key=summary_table.badness), out)
@@ -193,7 +190,7 @@ def _pending(work: UnitState) -> str:
     try:
         return ", ".join(work.pending())
     except Exception as error:  # which is raised again, and reported, when the unit is processed
-        return f"will fail: {summary_table.sentence_of(error)}"
+        return f"will fail: {sentence_of(error)}"
 
 
 def _recordings(
@@ -216,15 +213,13 @@ def _recordings(
     elif out is None:
         raise ValueError("There is no output folder; pass out, on the command line --out FOLDER.")
     else:
-        known = summary_table.kept_rows(Path(out).absolute())
+        known = kept_rows(Path(out).absolute())
         recordings = find_files(inputs, {one.recording.path: name for name, one in known.items()})
     if not recordings:
-        where = f" in {bids_root}" if bids_root else ""
-        chosen = ", ".join(f"{name} {values}" for name, values in wanted.items())
-        chosen = chosen and f" for {chosen}"
-        raise FileNotFoundError(
-            f"No recordings were found{where}{chosen}; check the folder and the choice."
-        )
+        told = f" in {bids_root}" if bids_root else ""
+        if wanted:
+            told += " for " + ", ".join(f"{name} {values}" for name, values in wanted.items())
+        raise FileNotFoundError(f"No recordings were found{told}; check the folder and the choice.")
     return recordings, Path(out).absolute()
 
 
@@ -246,7 +241,7 @@ def _prepare(out: Path, bids_root: str | Path | None) -> None:
         "GeneratedBy": [{"Name": "mne-otica", "Version": __version__}],
     }
     if bids_root is not None:
-        link = Path(os.path.relpath(Path(bids_root).absolute(), out)).as_posix()
+        link = Path(os.path.relpath(bids_root, out)).as_posix()
         description["DatasetLinks"] = {"raw": link}
     if description != present:
         files.write_text(out, path, json_text(description))
@@ -255,8 +250,7 @@ def _prepare(out: Path, bids_root: str | Path | None) -> None:
 def _work(
     units: list[Unit], out: Path, options: Options, n_jobs: int, dask: str | None, on_error: str
 ) -> list[Row]:
-    done = []
-    total = sum(len(unit.recordings) for unit in units)
+    done, total = [], sum(len(unit.recordings) for unit in units)
     for rows in _run_units(units, out, options, n_jobs, dask):
         for row in rows:
             done.append(row)
@@ -269,11 +263,7 @@ def _work(
 
 
 def _process(unit: Unit, out: Path, options: Options) -> list[Row]:
-    """Run all pending stages of a unit; return one row per recording, also if it failed.
-
-    Raises only if the output folder cannot be written to, as all other units would fail, too.
-    Another run on the same unit waits, and then finds it done.
-    """
+    """Run all pending stages of a unit; raise only if its folder cannot be written to."""
     # With one thread of BLAS, the last digits do not depend on the number of workers.
     with files.explained(out), files.locked(out, unit.name.label), one_blas_thread():
         work, failed, rows = UnitStages(unit, out, options), None, []
@@ -295,7 +285,9 @@ def _process(unit: Unit, out: Path, options: Options) -> list[Row]:
             except files.OutputError:
                 raise
             except Exception as error:
-                row = summary_table.failed_row(recording, error)
+                logger.debug("", exc_info=error)
+                told = {"status": "failed", "message": sentence_of(error)}
+                row = summary_table.empty_row(recording) | told
             summary_table.keep_row(out, recording, unit, row)
             rows.append(row)
         work.notes.save()
@@ -303,29 +295,34 @@ def _process(unit: Unit, out: Path, options: Options) -> list[Row]:
 
 
 def _run_units(
-    units: Sequence[Unit], out: Path, options: Options, n_jobs: int = 1, dask: str | None = None
+    units: Sequence[Unit], out: Path, options: Options, n_jobs: int, dask: str | None
 ) -> Iterator[list[Row]]:
     if dask is None and (n_jobs == 1 or len(units) < 2):
         yield from (_process(unit, out, options) for unit in units)
         return
-    try:
-        from joblib import Parallel, delayed, effective_n_jobs, parallel_config
-    except ImportError as error:
-        raise ImportError(
-            f"n_jobs={n_jobs} needs the package joblib; install mne-otica[parallel], or use 1."
-        ) from error
+    if find_spec("joblib") is None:
+        told = "needs the package joblib; install mne-otica[parallel], or use 1."
+        raise ImportError(f"n_jobs={n_jobs} {told}")
+    if dask is not None and find_spec("distributed") is None:
+        raise ImportError("A Dask cluster needs the package distributed; install mne-otica[dask].")
+    from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+
     tasks = [delayed(_in_worker)(unit, out, options, logger.level) for unit in units]
-    # One thread each, as more would compete for the cores.
-    n_workers = min(effective_n_jobs(n_jobs), len(units))
-    local = partial(parallel_config, "loky", n_jobs=n_workers, inner_max_num_threads=1)
-    with local() if dask is None else _on_cluster(dask):
+    with ExitStack() as stack:
+        if dask is None:  # one thread each, as more would compete for the cores
+            n_jobs = min(effective_n_jobs(n_jobs), len(units))
+            stack.enter_context(parallel_config("loky", n_jobs=n_jobs, inner_max_num_threads=1))
+        else:
+            from distributed import Client
+
+            stack.enter_context(Client(dask))
+            stack.enter_context(parallel_config("dask"))
         try:
             yield from Parallel(return_as="generator_unordered")(tasks)
         except BrokenExecutor as error:
-            raise RuntimeError(
-                "A worker was killed, perhaps because memory ran out. Run again with fewer jobs; "
-                "finished stages are not repeated."
-            ) from error
+            told = "Run again with fewer jobs; finished stages are not repeated."
+            why = "A worker was killed, perhaps because memory ran out."
+            raise RuntimeError(f"{why} {told}") from error
 
 
 def _in_worker(unit: Unit, out: Path, options: Options, level: int) -> list[Row]:
@@ -334,17 +331,3 @@ def _in_worker(unit: Unit, out: Path, options: Options, level: int) -> list[Row]
     matplotlib.use("agg")
     with mne.use_log_level(level):
         return _process(unit, out, options)
-
-
-@contextmanager
-def _on_cluster(address: str) -> Iterator[None]:
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise ImportError(
-            "A Dask cluster needs the package distributed; install mne-otica[dask]."
-        ) from error
-    from joblib import parallel_config
-
-    with Client(address), parallel_config("dask"):
-        yield

@@ -1,9 +1,4 @@
-"""The page of a study, worst first.
-
-The page is one self-contained HTML file, for desktop and phone.
-"""
-
-from __future__ import annotations
+"""The page of a study, worst first: one self-contained HTML file, for desktop and phone."""
 
 import html
 from collections import Counter
@@ -16,34 +11,25 @@ from urllib.parse import quote
 
 import mne
 import numpy as np
-from numpy.typing import NDArray
 
 from mne_otica.artifacts import kinds
 from mne_otica.evaluation.sentences import PLURALS
-from mne_otica.study import summary_table
 from mne_otica.study.scratch_and_locks import staged
-from mne_otica.study.summary_table import Row
+from mne_otica.study.summary_table import COLUMNS, KIND_COLUMNS, Row, badness, rows_text
 from mne_otica.viz.html import topography
 from mne_otica.viz.topomap import small_maps
 
 _MARKS = {"failed": "✕", "poor": "!", "unsure": "?", "none": "–", "cleaned": "✓"}
 _PAGES = package_files("mne_otica.study").joinpath("review_page")
-# What a cell says of a kind that was not removed: was it to be, and was it found?
-_NOT_REMOVED = {
-    (True, "yes"): "found, no gain",
-    (False, "yes"): "found, kept",
-    (True, "unsure"): "unsure",
-    (False, "unsure"): "unsure, kept",
-}
 
 
 def write_summary(out: Path, rows: Sequence[Row]) -> Path:
     """Write ``summary.tsv``, ``summary_kinds.tsv`` and ``summary.html``; return the last."""
-    rows = sorted(rows, key=summary_table.badness)
-    path, by_kind = out / "summary.html", summary_table.kind_rows(rows)
+    rows = sorted(rows, key=badness)
+    path, by_kind = out / "summary.html", [row | one for row in rows for one in row["kinds"]]
     texts = {
-        "summary.tsv": summary_table.rows_text(rows, summary_table.COLUMNS),
-        "summary_kinds.tsv": summary_table.rows_text(by_kind, summary_table.KIND_COLUMNS),
+        "summary.tsv": rows_text(rows, COLUMNS),
+        "summary_kinds.tsv": rows_text(by_kind, KIND_COLUMNS),
         path.name: page(rows, _topographies(out, rows)),
     }
     with staged(out, out) as scratch:
@@ -53,13 +39,9 @@ def write_summary(out: Path, rows: Sequence[Row]) -> Path:
 
 
 def page_file(name: str) -> str:
-    """Return a file of the pages."""
-    return _PAGES.joinpath(name).read_text(encoding="utf-8")
-
-
-def style(name: str) -> str:
-    """Return a style sheet, preceded by the colours of all pages."""
-    return page_file("colours.css") + page_file(name)
+    """Return a file of the pages; a style sheet comes after the colours of all pages."""
+    names = ["colours.css", name] if name.endswith(".css") else [name]
+    return "".join(_PAGES.joinpath(one).read_text(encoding="utf-8") for one in names)
 
 
 def page(rows: Sequence[Row], maps: str = "") -> str:
@@ -68,10 +50,10 @@ def page(rows: Sequence[Row], maps: str = "") -> str:
     done = [row for row in rows if row["status"] != "failed"]
     heads = ["Recording", "Status", *(PLURALS[kind].capitalize() for kind in kinds()), "Fit"]
     return Template(page_file("summary.html")).substitute(
-        style=style("summary.css"),
+        style=page_file("summary.css"),
         counts="".join(
-            f'<li class="{status}"><b>{counts[status]}</b>{_MARKS[status]} {status}</li>'
-            for status in summary_table.STATUSES
+            f'<li class="{status}"><b>{counts[status]}</b>{mark} {status}</li>'
+            for status, mark in _MARKS.items()
             if counts[status]
         ),
         problems=_problems(rows),
@@ -85,7 +67,7 @@ def page(rows: Sequence[Row], maps: str = "") -> str:
 
 def _topographies(out: Path, rows: Sequence[Row]) -> str:
     """Return the mean topography of the first component removed, for each kind."""
-    images: dict[str, list[NDArray[np.float64]]] = {}
+    images = {}
     for row in rows:
         removed = [one for one in row["kinds"] if one["removed"] not in (None, "none")]
         if not removed or not (out / row["ica"]).exists():
@@ -109,14 +91,12 @@ def _problems(rows: Sequence[Row]) -> str:
     for row in rows:
         failed = row["status"] == "failed"
         if text := row["message"] if failed else row["warnings"]:
-            name = f"<b>{html.escape(row['recording'])}</b>"
-            kind = "failed" if failed else "unsure"
-            told.append(f'<li class="{kind}">{name} <span>{html.escape(text)}</span></li>')
+            kind, name = "failed" if failed else "unsure", html.escape(row["recording"])
+            told.append(f'<li class="{kind}"><b>{name}</b> <span>{html.escape(text)}</span></li>')
     return f'<h2>Problems</h2><ul class="problems">{"".join(told)}</ul>' if told else ""
 
 
 def _medians(rows: Sequence[Row]) -> str:
-    """Return the line of medians of benefit and harm of each kind, if there are any."""
     cells = []
     for kind in kinds():
         of_kind = [one for row in rows for one in row["kinds"] if one["kind"] == kind]
@@ -149,7 +129,9 @@ def _cell(kind: str, one: Row | None) -> str:
         also = "" if one["not_removed"] == "none" else f"; {one['not_removed']}: no gain"
         n_events = "" if not one["events"] else f", {one['events']} events"
         return f'<td {label} title="{one["removed"]}{n_events}{also}">{told}</td>'
-    told = one and _NOT_REMOVED.get((asked, one["found"]))
+    said = {"yes": "found, no gain" if asked else "found, kept"}
+    said["unsure"] = "unsure" if asked else "unsure, kept"
+    told = one and said.get(one["found"])
     return f'<td {label} class="kept">{told}</td>' if told else f'<td {label} class="no">–</td>'
 
 

@@ -1,15 +1,10 @@
 """The rows of recordings in the summary of a study, and its tables for programs."""
 
-from __future__ import annotations
-
 import re
-import traceback
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
-
-from mne.utils import logger
 
 from mne_otica.artifacts import kinds
 from mne_otica.evaluation.sentences import component_names
@@ -35,37 +30,34 @@ def row_of(work: UnitState, recording: Recording) -> Row:
     """Return the row of a recording from the sidecars of its stages."""
     sidecars = {one: work.sidecar(one, recording) for one in STAGES}
     fit, find, _, last = (one.get("Results", {}) for one in sidecars.values())
-    if sidecars["evaluate"].get("Upstream") != sidecars["apply"].get("Key"):
+    applied = sidecars["apply"]
+    if sidecars["evaluate"].get("Upstream") != applied.get("Key"):
         last = {}  # of an earlier state
     told = [warning for one in sidecars.values() for warning in one.get("Warnings", [])]
     removed = last.get("components", find.get("components", []))
     by_kind = [_kind_row(kind, find, last, recording) for kind in kinds()] if find else []
-    trusted, stability = {}, find.get("stability")
+    row, stability = empty_row(recording), find.get("stability")
     if stability and removed:  # the lowest index, and the fewest refits that matched
-        trusted["stability"] = min(stability["index"][k] for k in removed)
+        row["stability"] = min(stability["index"][k] for k in removed)
         fewest = min(stability["n_returns"][k] for k in removed)
-        trusted["refits"] = f"{fewest} of {stability['n_fits']}"
-    results = {"file": ("apply", sidecars["apply"]), "ica": ("find", find)}
-    results["report"] = "report", last
-    paths = {
-        column: work.path(what, recording).relative_to(work.out).as_posix() if content else None
-        for column, (what, content) in results.items()
-    }
-    return empty_row(recording) | {
+        row["refits"] = f"{fewest} of {stability['n_fits']}"
+    results = ("file", "apply", applied), ("ica", "find", find), ("report", "report", last)
+    for column, what, content in results:
+        if content:
+            row[column] = work.path(what, recording).relative_to(work.out).as_posix()
+    return row | {
         "status": last.get("status") or find.get("status") or "none",
         "message": last.get("verdict") or find.get("verdict") or "fitted",
         "duration": last.get("seconds", fit.get("seconds")),
         "rank": fit.get("rank"),
         "components": fit.get("n_components"),
         "removed": _names(removed),
-        **trusted,
         "events": sum(one["events"] or 0 for one in by_kind) if by_kind else None,
         # The lowest benefit and the highest harm of the kinds that were removed
         "benefit": min((x for one in by_kind if (x := one["benefit"]) is not None), default=None),
         "harm": max((x for one in by_kind if (x := one["harm"]) is not None), default=None),
         "converged": fit.get("converged"),
         "warnings": " | ".join(dict.fromkeys(told)) or None,
-        **paths,
         "kinds": by_kind,
     }
 
@@ -102,12 +94,6 @@ def empty_row(recording: Recording) -> Row:
     return row
 
 
-def failed_row(recording: Recording, error: Exception) -> Row:
-    """Return the row of a recording that failed."""
-    logger.debug("".join(traceback.format_exception(error)))
-    return empty_row(recording) | {"status": "failed", "message": sentence_of(error)}
-
-
 def sentence_of(error: Exception) -> str:
     """Return the message of an error on one line."""
     text = " ".join(str(error).split()) or type(error).__name__
@@ -115,20 +101,11 @@ def sentence_of(error: Exception) -> str:
 
 
 def badness(row: Row) -> tuple[Any, ...]:
-    """Return the key of the order in which to look at recordings.
-
-    By status, worst first; then fits that did not converge; then the difference of benefit and
-    harm; then the stability of the components removed.
-    """
+    """Return the key of the order in which to look at recordings, worst first."""
     gain = (row["benefit"] or 0.0) - (row["harm"] or 0.0)
     trust = 1.0 if row["stability"] is None else row["stability"]
     status = STATUSES.index(row["status"])
     return status, row["converged"] is not False, round(gain, 3), trust, row["recording"]
-
-
-def kind_rows(rows: Sequence[Row]) -> list[Row]:
-    """Return one row per recording and kind, with what is known of the recording."""
-    return [row | one for row in rows for one in row["kinds"]]
 
 
 def rows_text(rows: Sequence[Row], columns: Sequence[str]) -> str:
@@ -143,9 +120,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:.6g}" if isinstance(value, float) else " ".join(str(value).split()) or "n/a"
-
-
-# Rows of earlier runs
 
 
 @dataclass(frozen=True)
@@ -195,10 +169,3 @@ def kept_rows(out: Path) -> dict[str, Kept]:
         label: Kept(row, recording, Unit(name, tuple(members[name])))
         for label, (row, recording, name) in found.items()
     }
-
-
-def other_rows(out: Path, recordings: list[Recording]) -> list[Row]:
-    """Return the rows of other runs, for recordings that still exist."""
-    own = {recording.name.label for recording in recordings}
-    kept = kept_rows(out).items()
-    return [one.row for label, one in kept if label not in own and one.recording.path.exists()]

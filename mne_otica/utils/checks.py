@@ -27,9 +27,8 @@ def warn(message: str, category: type[Warning] = RuntimeWarning) -> None:
 
 def as_generator(random_state: RandomState) -> np.random.Generator:
     """Return a Generator; None draws a random seed."""
-    _validate_type(
-        random_state, ("int-like", np.random.RandomState, np.random.Generator, None), "random_state"
-    )
+    generators = (np.random.RandomState, np.random.Generator)
+    _validate_type(random_state, ("int-like", *generators, None), "random_state")
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(2**31)
     elif random_state is not None and not isinstance(random_state, np.random.Generator):
@@ -55,14 +54,12 @@ def _validate_matrix(array: ArrayLike, name: str) -> NDArray:
     array = np.asarray(array)
     if array.ndim != 2:
         raise ValueError(
-            f"{name} must be two-dimensional with one signal per row, but has "
-            f"{array.ndim} dimension(s), shape {array.shape}; reshape it to "
-            "(n_signals, n_samples)."
+            f"{name} must be two-dimensional with one signal per row, but has {array.ndim} "
+            f"dimension(s), shape {array.shape}; reshape it to (n_signals, n_samples)."
         )
     if array.dtype.kind not in "fiu":
-        raise TypeError(
-            f"{name} must hold real numbers, but has dtype {array.dtype}; convert it to float64."
-        )
+        told = f"but has dtype {array.dtype}; convert it to float64."
+        raise TypeError(f"{name} must hold real numbers, {told}")
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     # The sum of a row is not finite if any of its samples is not.
@@ -71,8 +68,6 @@ def _validate_matrix(array: ArrayLike, name: str) -> NDArray:
     broken = ~np.isfinite(array[suspects])
     if broken.any():
         row = suspects[broken.any(axis=1)][0]
-        raise ValueError(
-            f"{name} has {broken.sum()} NaN or infinite value(s), first in row {row}; remove or "
-            "interpolate these samples."
-        )
+        told = f"first in row {row}; remove or interpolate these samples."
+        raise ValueError(f"{name} has {broken.sum()} NaN or infinite value(s), {told}")
     return array
