@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 import mne
 import numpy as np
+from mne.preprocessing import ICA
 from numpy.typing import NDArray
 
 from mne_otica.artifacts import as_events, kinds
 from mne_otica.cleaning.found import Found
 from mne_otica.evaluation.measures import MOST_AFFECTED, KindResult
-from mne_otica.ica import ICA
 from mne_otica.removal.estimate import sham_events, sham_part
 from mne_otica.removal.remove import Part, Taken
 from mne_otica.signals.reading import LowRateRaw

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from mne.io import BaseRaw
+from mne.preprocessing import ICA
 from numpy.typing import NDArray
 
 from mne_otica.artifacts import ArtifactScores, as_events, blink_times
@@ -12,7 +13,6 @@ from mne_otica.artifacts import kinds as all_kinds
 from mne_otica.artifacts.find import component_events
 from mne_otica.artifacts.scores import restored, stored
 from mne_otica.evaluation.sentences import PLURALS, component_names, none_line
-from mne_otica.ica import ICA
 from mne_otica.removal.remove import Taken
 
 _SAVED = ("answer", "components", "reason", "not_removed")
