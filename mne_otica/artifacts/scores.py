@@ -8,19 +8,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from mne.preprocessing import ICA
 
 from mne_otica.artifacts.kinds import REMOVE, ArtifactRow, kinds
 from mne_otica.utils.arrays import Array, Samples
 
 if TYPE_CHECKING:
     import pandas as pd
-    from mne.preprocessing import ICA
 
     from mne_otica.artifacts.components import Components
 
 _MOST_ROWS = 12  # that fit a screen
 METHOD = "mne-otica"
-_BRAIN_HIGH = -0.5  # decimal logarithm: brain activity has at most this much power above 20 Hz
 # The first five are those of mne-bids-pipeline, the next three those of mne-icalabel.
 COLUMNS = (
     "component",
@@ -138,9 +137,7 @@ class ArtifactScores:
         """
         return next(row for row in self.rows if (row.component, row.kind) == (component, kind))
 
-    def _with_times(
-        self, times: Mapping[str, Samples], sources: Mapping[str, str]
-    ) -> ArtifactScores:
+    def _with_times(self, times: dict[str, Samples], sources: dict[str, str]) -> ArtifactScores:
         """Return the scores with the times of some kinds; those of others are their components'."""
         found, told = {}, {}
         for kind in self.kinds:
@@ -150,7 +147,7 @@ class ArtifactScores:
             found[kind] = as_events(samples, kinds()[kind].event_id)
             names = ", ".join(f"ICA{row.component:03d}" for row in rows)
             told[kind] = f"component {names}" if len(found[kind]) else "none"
-        return replace(self, times=found | dict(times), sources=told | dict(sources))
+        return replace(self, times=found | times, sources=told | sources)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return the rows as plain dictionaries, for JSON or a table.
@@ -263,22 +260,18 @@ def collected(
     probable. Blinks are judged together, and go with every answer "yes"; they may share a
     component with another kind, since the eyes move while the lid closes.
     """
-    order = {name: k for k, name in enumerate(names)}
     highest: dict[int, float] = {}
     for row in rows:
         if row.kind != "blink" and row.answer == "yes":
             highest[row.component] = max(highest.get(row.component, REMOVE), row.probability)
-    rows = [
-        replace(row, remove=row.kind == "blink" or row.probability >= highest[row.component])
-        if row.answer == "yes"
-        else replace(row, remove=False)
-        for row in rows
-    ]
+    marked = []
+    for row in rows:
+        sure = row.kind == "blink" or row.probability >= highest.get(row.component, np.inf)
+        marked.append(replace(row, remove=row.answer == "yes" and sure))
     # Blinks are in order already, see `of`.
-    rows.sort(
-        key=lambda r: (r.answer != "yes", order[r.kind], -r.probability * (r.kind != "blink"))
-    )
-    scores = ArtifactScores(tuple(names), tuple(rows), tuple(labels), geometry, {}, {})
+    marked.sort(key=lambda row: -row.probability * (row.kind != "blink"))
+    marked.sort(key=lambda row: (row.answer != "yes", names.index(row.kind)))
+    scores = ArtifactScores(tuple(names), tuple(marked), tuple(labels), geometry, {}, {})
     return scores._with_times({}, {})
 
 
@@ -299,7 +292,8 @@ def label_of(components: Components, k: int, rows: Sequence[ArtifactRow]) -> str
         return "line noise"
     if best is not None:
         return kinds()[best.kind].label
-    falls = components.spectra["high"][k] < _BRAIN_HIGH
+    # Brain activity has at most this much power above 20 Hz, as a decimal logarithm.
+    falls = components.spectra["high"][k] < -0.5
     unlikely = all(row.answer == "no" for row in own)
     return "brain" if unlikely and falls else "other"
 
@@ -319,14 +313,8 @@ def component_rows(
 ) -> list[dict[str, str]]:
     """Return the rows of ``components.tsv``, which mne-bids-pipeline and mne-icalabel read.
 
-    The probability of each kind follows after their columns.
-
-    Parameters
-    ----------
-    scores : instance of ArtifactScores
-        The scores.
-    removed : dict
-        The components removed for each kind, entirely or in part: their status is bad.
+    The probability of each kind follows after their columns. The components ``removed`` for each
+    kind, entirely or in part, have the status bad.
     """
     chances, rows = scores.probabilities, []
     for k, label in enumerate(scores.labels):
