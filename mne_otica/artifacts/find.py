@@ -174,8 +174,7 @@ def search(
 ) -> ArtifactScores:
     """Judge all components for all kinds, and warn of broken sensors of those in ``artifacts``.
 
-    ``max_components`` limits the blink components only; ``channels`` are the signals of the
-    recording, if it was read already.
+    ``max_components`` limits blinks only; ``channels`` are those of a recording that was read.
     """
     known = _Known.of(ica, inst, ch_name, reject_by_annotation, channels)
     most = dict.fromkeys(kinds()) | {"blink": max_components}
@@ -212,7 +211,7 @@ class _Known:
     def judge(
         self, most: Mapping[str, int | None], asked: Sequence[str], threshold: float
     ) -> ArtifactScores:
-        """Return the scores of kinds, with so many components at most, and label the ICA's."""
+        """Return the scores of kinds, each with a limit of components, and label the ICA's."""
         components, rows = self.components, []
         every = range(len(components))
         for name, limit in most.items():
@@ -297,9 +296,7 @@ def blink_times(
 ) -> tuple[Samples, str]:
     """Return the samples of blinks, ``first_samp`` included, and where they come from.
 
-    EOG channels are used if there are any, else frontal channels, known by position or by name,
-    else the blink component: the first in ``ica.labels_["blink"]``, or the best one. If there is
-    none of these, every EEG channel is tried.
+    The sources are those of `find_artifact_events`.
     """
     names = channels_to_search(inst.info, ch_name)
     if ica is None or ch_name is not None:

@@ -11,7 +11,6 @@ from mne_otica.signals.low_rate import Prepared
 from mne_otica.signals.positions import site_names, standard_places
 from mne_otica.utils.arrays import Array, Mask, Samples
 
-_FLAT = 1e-3  # smaller values count as zero
 # In units of the head's radius, from its centre: right, front, up. Of all places the one whose
 # fields fit best the maps of real saccades, lids and roving eyes in eight recordings: those of the
 # shared data with saccades or blinks and positions.
@@ -145,14 +144,13 @@ def focality(maps: Array) -> Array:
 
 
 def sharpness(one_map: Array) -> float:
-    """Return how steeply a map falls off from its maximum, for so many electrodes.
+    """Return the logarithm of how steeply a map falls off from its maximum to the next channel.
 
-    The decimal logarithm of how often it falls by a factor of e from the largest value to the
-    next, times the number of channels in hundreds: over a head the former goes with the square
-    of the distance of electrodes, which goes with one over their number.
+    That is by how many factors of e, times the number of channels in hundreds: over a head the
+    former goes with the square of the distance of electrodes, or one over their number.
     """
-    falls = -np.log(max(1 - focality(one_map), _FLAT))
-    return float(np.log10(max(falls * len(one_map) / 100, _FLAT)))
+    falls = -np.log(max(1 - focality(one_map), 1e-3))
+    return float(np.log10(max(falls * len(one_map) / 100, 1e-3)))
 
 
 def frontality(one_map: Array, expected: Array) -> float:

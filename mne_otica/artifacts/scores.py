@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from mne_otica.artifacts.components import Components
 
-_MOST_ROWS = 12  # that fit a screen
 METHOD = "mne-otica"
 # The first five are those of mne-bids-pipeline, the next three those of mne-icalabel.
 COLUMNS = (
@@ -202,13 +201,13 @@ class ArtifactScores:
     def __repr__(self) -> str:
         cells = self._cells()
         lines = [f"<ArtifactScores | {self.n_components} components: {self._summary()}>"]
-        shown = cells[: _MOST_ROWS + 1] if len(cells) > 1 else []
+        shown = cells[:13] if len(cells) > 1 else []  # what fits a screen
         widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
         for row in shown:
             pairs = zip(row, widths, strict=True)
             lines.append("  ".join(cell.ljust(width) for cell, width in pairs).rstrip())
-        if len(cells) > _MOST_ROWS + 1:
-            lines.append(f"... and {len(cells) - _MOST_ROWS - 1} more")
+        if len(cells) > 13:
+            lines.append(f"... and {len(cells) - 13} more")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -257,8 +256,7 @@ def collected(
     """Return scores of rows, the components to remove marked by the one rule for it.
 
     A component that holds a kind goes from a probability of `REMOVE`, if no other kind is more
-    probable. Blinks are judged together, and go with every answer "yes"; they may share a
-    component with another kind, since the eyes move while the lid closes.
+    probable. Blinks, judged together, go with every "yes", with another kind if need be.
     """
     highest: dict[int, float] = {}
     for row in rows:
@@ -278,9 +276,7 @@ def collected(
 def as_events(samples: Samples, event_id: int) -> Samples:
     """Return samples as MNE events, without duplicates."""
     samples = np.unique(samples)
-    events = np.zeros((len(samples), 3), dtype=np.int64)
-    events[:, 0], events[:, 2] = samples, event_id
-    return events
+    return np.c_[samples, np.zeros_like(samples), np.full_like(samples, event_id)].astype(np.int64)
 
 
 def label_of(components: Components, k: int, rows: Sequence[ArtifactRow]) -> str:

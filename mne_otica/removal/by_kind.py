@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -34,8 +33,8 @@ def kind_part(
         part = np.array([band_part(course, sfreq, removal.l_freq, bad) for course in courses])
         return Estimate(part, np.zeros(0, np.int64))
     estimate = _beats(courses, sfreq, bad, samples)
-    again = partial(_beats, courses - estimate.part, sfreq, bad)
-    return replace(estimate, model=lambda sham: again(sham).part)
+    rest = courses - estimate.part
+    return replace(estimate, model=lambda sham: _beats(rest, sfreq, bad, sham).part)
 
 
 def _beats(courses: Array, sfreq: float, bad: Mask, samples: Samples) -> Estimate:

@@ -189,10 +189,9 @@ def take_out(
 def to_take(
     inst: BaseRaw | BaseEpochs, ica: ICA, wanted: Mapping[str, Wanted], settings: dict[str, Any]
 ) -> Taken:
-    """Return what is to be removed for the components in ``ica.exclude``.
+    """Return what is to be removed for the components in ``ica.exclude``, which is sorted by kind.
 
     Components of no kind in ``wanted``, chosen by a person, are removed entirely.
-    ``ica.exclude`` is sorted in place: components of the first kind first.
     """
     of_kinds = {
         kind: ([k for k in one.components if k in ica.exclude], one.events)
