@@ -571,10 +571,6 @@ def annotate_artifacts(
         onsets.extend(starts)
         durations.extend(np.clip(seconds + after, None, inst.times[-1]) - starts)
         words.extend(["BAD_" * bad + name] * len(starts))
-    annotations = mne.Annotations(onsets, durations, words)
-    if inst.annotations.orig_time is None:
-        return annotations
-    start = inst.first_samp / inst.info["sfreq"]
-    return mne.Annotations(
-        annotations.onset + start, annotations.duration, words, inst.annotations.orig_time
-    )
+    orig_time = inst.annotations.orig_time
+    start = 0.0 if orig_time is None else inst.first_samp / inst.info["sfreq"]
+    return mne.Annotations(np.array(onsets) + start, durations, words, orig_time)
