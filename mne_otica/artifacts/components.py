@@ -190,8 +190,7 @@ def usable_sensors(
     for sensor, some in names.items():
         reasons = {name: _fault(sensor, signals.pick([name]), eeg) for name in some}
         why_not |= {name: reason for name, reason in reasons.items() if reason}
-        good = [name for name, reason in reasons.items() if not reason]
-        if good:
+        if good := [name for name, reason in reasons.items() if not reason]:
             used[sensor] = signals.pick(good)
     return used, why_not
 

@@ -94,11 +94,6 @@ class Component:
         begin, end = max(0, first), min(len(self.part), first + len(part))
         self.part[begin:end] += part[begin - first : end - first]
 
-    def is_cut(self, events: Samples) -> Mask:
-        """Return which events have windows that reach beyond the recording."""
-        first = events + self.frame.start
-        return (first < 0) | (first + self.frame.length > len(self.course))
-
     def _around(self, event: int, own: Array) -> tuple[Array, Mask]:
         """Return an event's surroundings without the other events, and which samples are known."""
         frame = self.frame
@@ -108,9 +103,7 @@ class Component:
         known &= self.good[at]
         values = self.course[at] - self.part[at]
         values[frame.inside] += own
-        if known.all():
-            values -= values.mean()  # offsets are large; what is left of them is drift
-        elif known.any():
+        if known.any():  # offsets are large; what is left of them is drift
             values -= values[known].mean()
         return values, known
 
@@ -210,10 +203,8 @@ class Component:
         """Return the output of the matched filter of the mean event."""
         frame = self.frame
         inner = cho_solve(self.factors[0], self.mean)
-        weights = np.zeros(frame.around)
-        weights[frame.inside] = inner
-        weights[: frame.context] = -inner @ self.prediction[:, : frame.context]
-        weights[-frame.context :] = -inner @ self.prediction[:, frame.context :]
+        before, after = np.split(-inner @ self.prediction, [frame.context])
+        weights = np.r_[before, inner, after]
         slope = np.linspace(-1, 1, frame.around)
         weights -= weights.mean() + slope * (slope @ weights) / (slope @ slope)
         output = fftconvolve(self.course - self.part, weights[::-1])

@@ -76,8 +76,10 @@ def _probabilities(components: list[Component], state: State) -> Array:
         typical += mean @ mean
     likeness = along / np.sqrt(np.maximum(size * typical, np.finfo(float).tiny))
     height = along / np.maximum(typical, np.finfo(float).tiny)
-    # At the edge of the recording, small deflections are not accepted as events.
-    given = state.given & ~((height < _HEIGHTS[1]) & components[0].is_cut(state.events))
+    # Where windows reach beyond the recording, small deflections are not accepted as events.
+    frame, first = components[0].frame, state.events + components[0].frame.start
+    is_cut = (first < 0) | (first + frame.length > len(components[0].course))
+    given = state.given & ~((height < _HEIGHTS[1]) & is_cut)
     odds = [
         np.where(given, np.interp(likeness, _LIKENESS, one), np.interp(likeness, _LIKENESS, other))
         for one, other in zip(_GIVEN, _FOUND, strict=True)
