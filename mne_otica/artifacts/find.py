@@ -341,9 +341,7 @@ def _locate(
     return samples, told
 
 
-def _from_component(
-    components: Components, picked: Sequence[int], channels: Signals
-) -> _blink.Times:
+def _from_component(components: Components, picked: list[int], channels: Signals) -> _blink.Times:
     """Return the times of a component, which is trusted even if a person has labelled it."""
     if not len(picked) or not components.blinks[picked[0]].n_events:
         return _blink.Times(0.0, [], 1, np.array([]))

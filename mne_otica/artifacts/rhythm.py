@@ -65,7 +65,7 @@ def fast_course(prepared: Prepared) -> Array:
 def one_heart(prepared: Prepared, excerpt: Prepared) -> Rhythm:
     """Return the beats that several signals have in common: there is one heart.
 
-    The most regular signals of an excerpt are looked at in all of the recording. What all do
+    The three signals most regular in an excerpt are looked at in all of the recording. What all do
     at the beats of each of these is a template, whose peaks are beats that one may miss.
     """
     first = rhythms(excerpt)
