@@ -7,25 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from mne import Info
 
 from mne_otica.artifacts import events as ev
+from mne_otica.artifacts import maps as _maps
 from mne_otica.artifacts.kinds import ArtifactRow, Kind, Removal, Words, judged, probability, weigh
-from mne_otica.artifacts.maps import (
-    event_maps,
-    eye_map,
-    eye_share,
-    frontal_channels,
-    frontality,
-    has_front,
-    same_map,
-)
 from mne_otica.artifacts.rhythm import alike
 from mne_otica.signals.low_rate import LARGE, Prepared, Signals, eog_names
 from mne_otica.utils.arrays import Array, Samples
 
 if TYPE_CHECKING:
-    from mne import Info
-
     from mne_otica.artifacts.components import Components
 
 TOGETHER = 0.5  # share of the large deflections that have to be at the blinks of the best
@@ -33,41 +24,26 @@ _LOCKED = 1.5  # blink-locked average power over background; evoked responses st
 # What makes one or two events blinks all the same. Set by hand: no benchmark has so few blinks.
 _HIGH = 15.0  # robust standard deviations, three times what noise reaches
 _CLEAR = 0.8  # correlation with the map of a blink, and with an EOG that proves it
-_SOME_EVENTS = 6  # that are enough to tell whether they come at even intervals
-_CLEARLY = 5.0  # standard errors above which an average is not noise
-_UPSIDE_DOWN = 0.85  # weight of a map correlation with inverted polarity
 
 
 def course_figures(found: ev.Evidence, duration: float) -> dict[str, float]:
     """Return the figures of a time course by name."""
-    few = found.n_events < 3
-    expected = min(1.5, duration / 60)
-    return {
-        "height": found.height,
-        "consistency": found.consistency,
-        "width": found.width,
-        "rebound": found.rebound,
-        "onset": found.onset,
-        "shift": found.shift,
+    names = ("height", "consistency", "width", "rebound", "onset", "shift")
+    few, expected = found.n_events < 3, max(min(1.5, duration / 60), 1e-9)
+    # The share of intervals that are like the one before
+    evenness = float(alike(np.diff(found.peaks)).mean()) if found.n_events >= 6 else np.nan
+    return {name: getattr(found, name) for name in names} | {
         "events": float(found.n_events),
         # One or two events are penalised as few already, so recurrence does not count again.
-        "recurrence": np.nan if few else (found.bursts - 1) / max(expected, 1e-9),
-        "evenness": _evenness(found.peaks),
+        "recurrence": np.nan if few else (found.bursts - 1) / expected,
+        "evenness": evenness,
     }
 
 
-def _evenness(peaks: Array) -> float:
-    """Return the share of intervals that are like the one before; NaN for few events."""
-    return float(alike(np.diff(peaks)).mean()) if len(peaks) >= _SOME_EVENTS else np.nan
-
-
-def upright(correlation: float) -> float:
-    """Return the evidence from a correlation with the topography of the eyes.
-
-    A blink is positive at the front. Some recordings have inverted polarity, so negative
-    correlations are accepted, too, but count less.
-    """
-    return correlation if not correlation < 0 else -_UPSIDE_DOWN * correlation
+def _frontality(one_map: Array, expected: Array) -> float:
+    """Return the correlation with the map of a blink; where all is upside down, it counts less."""
+    correlation = _maps.frontality(one_map, expected)
+    return -0.85 * correlation if correlation < 0 else correlation
 
 
 def figures(components: Components, k: int) -> dict[str, float]:
@@ -75,8 +51,8 @@ def figures(components: Components, k: int) -> dict[str, float]:
     found, one_map = components.blinks[k], components.maps[:, k]
     return course_figures(found, components.prepared.duration) | {
         "amplitude": components.volts(k, found.height * found.scale),
-        "frontality": upright(frontality(one_map * found.polarity, components.expected)),
-        "eye_share": eye_share(one_map, components.fields),
+        "frontality": _frontality(one_map * found.polarity, components.expected),
+        "eye_share": _maps.eye_share(one_map, components.fields),
         "eog_correlation": float(components.eog_correlations[k]),
     }
 
@@ -133,10 +109,7 @@ KIND = Kind(
 
 
 def judge_together(components: Components, threshold: float) -> list[ArtifactRow]:
-    """Judge each component by itself, and then those together that blink together.
-
-    The rows come without events, the best first.
-    """
+    """Judge each component, and then those that blink together: rows without events, best first."""
     rows = [judged(components, KIND, k, threshold) for k in range(len(components))]
     rows = [_once_or_twice(row, components, threshold) for row in rows]
     return _keep_together(sorted(rows, key=_ranks(components)), components, threshold)
@@ -149,15 +122,12 @@ def _once_or_twice(row: ArtifactRow, components: Components, threshold: float) -
         return row
     if found.height < _HIGH or not known["frontality"] >= _CLEAR:
         return row
-    proven = known["eog_correlation"] >= _CLEAR
     times = "one event" if found.n_events == 1 else f"{found.n_events} events"
     reason = f"has the map and the height of a blink, but only {times}"
-    return replace(
-        row,
-        probability=max(row.probability, threshold if proven else 1 - threshold),
-        answer="yes" if proven else "unsure",
-        reason=f"{reason}, which the EOG shows as well" if proven else reason,
-    )
+    said, least = "unsure", 1 - threshold
+    if known["eog_correlation"] >= _CLEAR:
+        said, least, reason = "yes", threshold, f"{reason}, which the EOG shows as well"
+    return replace(row, probability=max(row.probability, least), answer=said, reason=reason)
 
 
 def _ranks(components: Components) -> Callable[[ArtifactRow], tuple[int, float]]:
@@ -180,9 +150,7 @@ def _keep_together(
 ) -> list[ArtifactRow]:
     """Keep the best component, and further ones only if they are active at its blinks.
 
-    The eyes rotate while the lid is closed, and ICA may split the lid artifact. Either gives
-    components whose time course is not that of a lid, but which are large at blinks and at
-    no other time, with a topography of the eyes.
+    These hold the rotation of the eyes while the lid is closed, or a part of the lid artifact.
     """
     if not rows or rows[0].answer != "yes":
         return rows
@@ -213,10 +181,7 @@ def _together(components: Components, one: int, other: int) -> bool:
 def _locked(
     row: ArtifactRow, components: Components, blinks: Samples, threshold: float
 ) -> ArtifactRow:
-    """Accept a component that is active almost only at the blinks of another one.
-
-    Small eye rotations are visible in the average over blinks, but not at single blinks.
-    """
+    """Accept a component that holds rotations only seen in the average over another's blinks."""
     share = ev.locked(components.prepared, row.component, blinks)
     if share < _LOCKED:
         return row
@@ -228,7 +193,7 @@ def along(components: Components, k: int, blinks: Samples) -> dict[str, float]:
     """Return the figures of a component at the blinks of another one."""
     own = np.round(components.blinks[k].peaks).astype(int)
     return ev.along(components.prepared, k, own, blinks) | {
-        "frontality": eye_share(components.maps[:, k], components.fields)
+        "frontality": _maps.eye_share(components.maps[:, k], components.fields)
     }
 
 
@@ -253,8 +218,8 @@ def blink_sources(
     if eog:
         sources["eog"] = [[k] for k in eog]
     eeg = [k for k in range(len(names)) if k not in eog]
-    expected, _ = eye_map(info, [names[k] for k in eeg])
-    frontal = [eeg[k] for k in frontal_channels(expected)]
+    expected, _ = _maps.eye_map(info, [names[k] for k in eeg])
+    frontal = [eeg[k] for k in _maps.frontal_channels(expected)]
     if frontal:
         # The median of all is robust to one bad electrode; single channels are the fallback.
         sources["frontal"] = [frontal, *[[k] for k in frontal if len(frontal) > 1]]
@@ -265,13 +230,12 @@ def blink_sources(
 
 def best_group(info: Info, signals: Signals, groups: list[list[int]]) -> Times:
     """Return the times of the group with the best evidence for blinks."""
-    prepared = signals.prepared
-    expected, _ = eye_map(info, signals.names)
-    if not has_front(expected):
+    expected, _ = _maps.eye_map(info, signals.names)
+    if not _maps.has_front(expected):
         expected = np.full(len(signals.names), np.nan)
     best = None
     for group in groups:
-        score, found = _events(signals, prepared.middle(group), expected)
+        score, found = _events(signals, signals.prepared.middle(group), expected)
         # The first group is the most robust; another has to be clearly better.
         if best is None or score > best.score + 0.05:
             names = [signals.names[j] for j in group]
@@ -284,14 +248,13 @@ def with_one_map(signals: Signals, peaks: Array) -> Array:
     if len(signals.names) < 4 or len(peaks) < 3:
         return peaks
     prepared = signals.prepared
-    return peaks[same_map(event_maps(prepared, peaks), prepared.noise)]
+    return peaks[_maps.same_map(_maps.event_maps(prepared, peaks), prepared.noise)]
 
 
 def with_confirmed(signals: Signals, found: Times, candidates: Array) -> Array:
     """Return the peaks of channels, and candidates of a component that these channels confirm.
 
-    Small blinks may be visible in a channel only on average: if the average of the candidates
-    is significant, all of them are confirmed.
+    Small blinks may be visible only on average: if that is significant, all are confirmed.
     """
     one = signals.prepared.middle([signals.names.index(name) for name in found.names])
     apart = ev.REFRACTORY * one.sfreq
@@ -300,18 +263,17 @@ def with_confirmed(signals: Signals, found: Times, candidates: Array) -> Array:
     if not len(new) or not scale > 0:
         return found.peaks
     heights = found.polarity * one.band[0][np.round(new).astype(int)] / scale
-    on_average = heights.mean() * np.sqrt(len(new)) > _CLEARLY
+    on_average = heights.mean() * np.sqrt(len(new)) > 5
     return np.sort(np.r_[found.peaks, new[(heights > LARGE) | on_average]])
 
 
 def _events(signals: Signals, one: Prepared, expected: Array) -> tuple[float, ev.Evidence]:
     """Return the score and the evidence of one prepared signal."""
-    scales = signals.prepared.noise
     found = ev.evidence(one, 0)
-    maps = event_maps(signals.prepared, found.peaks)
+    maps = _maps.event_maps(signals.prepared, found.peaks)
     if found.n_events and len(maps) >= 4:
         # A blink has the topography of the other blinks; a pop or a movement does not.
-        keep = same_map(maps, scales)
+        keep = _maps.same_map(maps, signals.prepared.noise)
         whole = np.round(found.peaks[keep]).astype(int)
         found = ev.describe(one, 0, whole, found.polarity)
         maps = maps[:, keep]
@@ -322,5 +284,5 @@ def _events(signals: Signals, one: Prepared, expected: Array) -> tuple[float, ev
     if signals.plausible_volts:
         figures["amplitude"] = found.height * found.scale
     if len(one_map) >= 4:
-        figures["frontality"] = upright(frontality(one_map, expected))
+        figures["frontality"] = _frontality(one_map, expected)
     return probability(weigh(KIND.name, figures)), found

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from mne import Info
+from mne.preprocessing import ICA
 
 from mne_otica.artifacts import events as ev
 from mne_otica.artifacts import maps as _maps
@@ -15,18 +16,10 @@ from mne_otica.artifacts import rhythm as _rhythm
 from mne_otica.signals.low_rate import LARGE, Prepared, Signals
 from mne_otica.signals.spectra import high_levels, spectral_figures, usable_top
 from mne_otica.signals.unmixing import maps_in_volts
-from mne_otica.utils.arrays import Array, Mask, Samples
-
-if TYPE_CHECKING:
-    from mne import Info
-    from mne.preprocessing import ICA
+from mne_otica.utils.arrays import Array, Mask
 
 HUM = 1.0  # line noise ten times above its neighbours and above the other components
-_EXCERPT = 120.0  # s; about 120 beats, of which a first look takes a fifth of the time of 10 min
 SENSORS = ("eog", "ecg", "emg")  # types of channels that see an artifact directly
-_STUCK = 0.99  # share of samples that equal the one before: the channel was not plugged in
-_CLIPPED = 0.05  # share of samples at the highest or lowest value; waves are there in passing
-_SHARED = 0.1  # least correlation of an EOG with any EEG channel, both between 1 and 10 Hz
 
 
 @dataclass(frozen=True)
@@ -53,28 +46,17 @@ class Components:
         if not _maps.has_front(expected):
             # Where no electrode is near the eyes, a map cannot speak for or against them.
             expected = np.full(len(names), np.nan)
-        eeg = channels.pick(names)
-        used, why_not = usable_sensors(channels, eeg, sensors)
         fields, _ = _maps.eye_fields(info, names)
         fields = np.where(np.isnan(expected)[:, np.newaxis], np.nan, fields)
-        return cls(
-            channels.components(ica),
-            eeg,
-            maps_in_volts(ica)[is_eeg],
-            expected,
-            fields,
-            geometry,
-            used,
-            why_not,
-        )
+        own, eeg, maps = channels.components(ica), channels.pick(names), maps_in_volts(ica)[is_eeg]
+        known = usable_sensors(channels, eeg, sensors)
+        return cls(own, eeg, maps, expected, fields, geometry, *known)
 
     @classmethod
     def of_channels(cls, channels: Signals, names: Sequence[str]) -> Components:
         """Look at channels themselves, whose maps say nothing."""
-        some = channels.pick(names)
-        nowhere = np.zeros((0, 3))
-        maps = np.zeros((0, len(some.names)))
-        return cls(some, some, maps, np.zeros(0), nowhere, "none", {})
+        some, maps = channels.pick(names), np.zeros((0, len(names)))
+        return cls(some, some, maps, np.zeros(0), np.zeros((0, 3)), "none", {})
 
     def __len__(self) -> int:
         return len(self.signals.names)
@@ -107,7 +89,8 @@ class Components:
             found = _rhythm.rhythms(self.sensors["ecg"].prepared)
             best = max(found, key=lambda rhythm: rhythm.z)
             return replace(best, z=max(best.z, _rhythm.PROVEN))
-        span = self.prepared.best_span(_EXCERPT)
+        # About 120 beats; a first look at them takes a fifth of the time of 10 min.
+        span = self.prepared.best_span(120)
         excerpt = self.prepared if span is None else self.prepared.crop(*span)
         return _rhythm.one_heart(self.prepared, excerpt)
 
@@ -127,11 +110,10 @@ class Components:
         top = usable_top(self.channels.spectra)
         figures = spectral_figures(self.signals.spectra, top)
         quiet = spectral_figures(self.channels.spectra, top)["density"]
+        quiet = quiet[np.isfinite(quiet)]
         with np.errstate(divide="ignore", invalid="ignore"):
             # How far the component rises above what the quieter channels hold there.
-            floor = (
-                np.quantile(quiet[np.isfinite(quiet)], 0.25) if np.isfinite(quiet).any() else np.nan
-            )
+            floor = np.quantile(quiet, 0.25) if len(quiet) else np.nan
             figures["excess"] = np.log10(figures["density"] * self.reach**2 / floor)
             # How far it rises, when it is loud, above what it is at other times.
             figures["burst"] = np.log10(figures["loud_density"] / figures["density"])
@@ -150,9 +132,7 @@ class Components:
         """Volts of one unit of each component, at the channel that sees it best."""
         if not len(self.maps):
             return np.ones(len(self))
-        if len(self.maps) == 1:
-            return np.abs(self.maps[0])
-        return np.ptp(self.maps, axis=0)
+        return np.abs(self.maps[0]) if len(self.maps) == 1 else np.ptp(self.maps, axis=0)
 
     @cached_property
     def drifts(self) -> Array:
@@ -177,8 +157,7 @@ class Components:
         prepared = self.prepared
         large = np.abs(prepared.band) > LARGE * prepared.background[:, np.newaxis]
         large &= prepared.good
-        channels = self.channels.prepared.band
-        return _maps.focality(_maps.large_maps(prepared.band, channels, large))
+        return _maps.focality(_maps.large_maps(prepared.band, self.channels.prepared.band, large))
 
     @cached_property
     def eog_correlations(self) -> Array:
@@ -192,7 +171,7 @@ class Components:
         """The steps of the EOG channel that each follows most."""
         eog = self.sensors["eog"]
         found = ev.steps(eog.prepared)
-        return [found[k] for k in closest(self.signals, eog)]
+        return [found[k] for k in _band_correlations(self.signals, eog).argmax(axis=1)]
 
     @cached_property
     def emg_correlations(self) -> Array:
@@ -211,8 +190,7 @@ def usable_sensors(
     for sensor, some in names.items():
         reasons = {name: _fault(sensor, signals.pick([name]), eeg) for name in some}
         why_not |= {name: reason for name, reason in reasons.items() if reason}
-        good = [name for name, reason in reasons.items() if not reason]
-        if good:
+        if good := [name for name, reason in reasons.items() if not reason]:
             used[sensor] = signals.pick(good)
     return used, why_not
 
@@ -220,17 +198,17 @@ def usable_sensors(
 def _fault(sensor: str, one: Signals, eeg: Signals) -> str:
     """Return what is wrong with a channel, or an empty string."""
     x = one.prepared.outside_bad(one.prepared.wide)[0]
-    if not x.size or np.mean(np.diff(x, prepend=0) == 0) > _STUCK:
+    if not x.size or np.mean(np.diff(x, prepend=0) == 0) > 0.99:  # it was not plugged in
         return "it is flat"
     x = x - np.median(x)
     # A channel that is silent between events is at its lowest value then, but not at a limit.
     limits = [limit for limit in (x.min(), x.max()) if abs(limit) > x.std()]
     near = [np.mean(np.abs(x - limit) < 1e-3 * np.ptp(x)) for limit in limits]
-    if max(near, default=0.0) > _CLIPPED:
+    if max(near, default=0.0) > 0.05:  # waves are there in passing
         return "it is clipped"
     if sensor == "ecg" and _rhythm.rhythms(one.prepared)[0].z < _rhythm.HEARTS:
         return "it shows no heartbeat"
-    if sensor == "eog" and _band_correlations(eeg, one).max() < _SHARED:
+    if sensor == "eog" and _band_correlations(eeg, one).max() < 0.1:
         return "it has nothing in common with the EEG"
     return ""
 
@@ -247,8 +225,3 @@ def shared_with(ours: Signals, theirs: Signals) -> Array:
     fit = np.linalg.lstsq(y.T, x.T, rcond=None)[0].T @ y
     power = (x**2).sum(axis=1)
     return np.sqrt(np.divide((fit**2).sum(axis=1), power, out=np.zeros(len(x)), where=power > 0))
-
-
-def closest(ours: Signals, theirs: Signals) -> Samples:
-    """Return which of the others each signal follows most."""
-    return _band_correlations(ours, theirs).argmax(axis=1)

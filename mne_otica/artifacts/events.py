@@ -1,8 +1,4 @@
-"""Large deflections of a signal, and what they have in common. Arrays only.
-
-A blink is a lid sliding over the cornea: one smooth deflection of one sign, about 0.1 to
-0.4 s long, much the same every time, a few to a few tens of times a minute.
-"""
+"""Large deflections of a signal, and what they have in common. Arrays only."""
 
 from __future__ import annotations
 
@@ -12,22 +8,14 @@ import numpy as np
 from scipy.ndimage import maximum_filter1d, uniform_filter1d
 from scipy.signal import find_peaks, peak_widths
 
-from mne_otica.signals.low_rate import (
-    LARGE,
-    Prepared,
-    background_scale,
-    near,
-    robust_scale,
-    windows_around,
-)
+from mne_otica.signals import low_rate
+from mne_otica.signals.low_rate import LARGE, Prepared, near, robust_scale, windows_around
 from mne_otica.utils.arrays import Array, Mask, Samples
 
 REFRACTORY = 0.25  # s; eyes that flutter faster count once, at the higher peak
 _NOISE = 8.0  # robust standard deviations; the highest peaks of a restless signal
 _SHARE = 0.3  # of the typical height: smaller peaks are another kind of event
-_FEWEST_PER_MINUTE = 2  # blinks of someone who hardly blinks
 _AFTERWARDS = (0.35, 0.55)  # s; a lid is back by then, and the skin has not drifted far
-_BY_CHANCE = 6.0  # over the number of blinks: the largest share that chance makes of noise
 _TOGETHER = 0.4  # s on either side of a blink in which the eyes turn and come back
 _GAP = 0.03  # s on either side of a step that belong to it
 _LEVEL = 0.13  # s that the level before and after it is taken from
@@ -36,32 +24,20 @@ _APART = 0.15  # s; eyes rest at least that long between saccades
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the time course of one signal says about blinks.
+    """What the time course of one signal says about blinks; figures of too few events are NaN."""
 
-    ``peaks`` are fractional samples of the prepared signal, ``typical_peaks`` those whose
-    shape is that of the median event; times are in seconds.
-    ``scale`` is the robust standard deviation of the signal between 1 and 10 Hz, away from
-    its large deflections.
-    ``height`` is the median over events in robust standard deviations, ``consistency``
-    the median correlation of each event with the median event, ``rebound`` the largest
-    deflection of the other sign around the median event and ``onset`` the share of its
-    width before the peak, ``shift`` the median change of the level across an event over its
-    height. ``bursts`` is the effective number of bursts of events, about
-    five seconds long. Figures that the events are too few for are NaN.
-    """
-
-    peaks: Array
-    typical_peaks: Array
+    peaks: Array  # fractional samples of the prepared signal
+    typical_peaks: Array  # those whose shape is that of the median event
     polarity: int
-    scale: float
+    scale: float  # robust standard deviation from 1 to 10 Hz, away from large deflections
     kurtosis: float
-    height: float
-    width: float
-    consistency: float
-    rebound: float
-    onset: float
-    shift: float
-    bursts: float
+    height: float  # median over events in robust standard deviations
+    width: float  # in seconds
+    consistency: float  # median correlation of each event with the median event
+    rebound: float  # largest deflection of the other sign around the median event
+    onset: float  # share of its width before the peak
+    shift: float  # median change of the level across an event over its height
+    bursts: float  # effective number of bursts, about five seconds long
 
     @property
     def n_events(self) -> int:
@@ -95,6 +71,8 @@ def describe(prepared: Prepared, index: int, peaks: Samples, polarity: int) -> E
     width = float(np.median(widths))
     rebound, onset = _shape(windows_around(slow, peaks, 1.2, sfreq), sfreq)
     refined = _refine(band, peaks)
+    # As far as the event itself reaches: eyes that flutter blink again after 0.2 s.
+    reach = np.clip(1.6 * width, 0.12, 0.25)
     return Evidence(
         peaks=refined,
         typical_peaks=refined[_alike(band, peaks, widths, sfreq)],
@@ -103,10 +81,7 @@ def describe(prepared: Prepared, index: int, peaks: Samples, polarity: int) -> E
         kurtosis=excess,
         height=float(np.median(band[peaks]) / scale),
         width=width,
-        # As far as the event itself reaches: eyes that flutter blink again after 0.2 s.
-        consistency=_consistency(
-            windows_around(band, peaks, np.clip(1.6 * width, 0.12, 0.25), sfreq)
-        ),
+        consistency=_consistency(windows_around(band, peaks, reach, sfreq)),
         rebound=rebound,
         onset=onset,
         shift=_shift(windows_around(slow, peaks, _AFTERWARDS[1], sfreq), sfreq),
@@ -117,16 +92,11 @@ def describe(prepared: Prepared, index: int, peaks: Samples, polarity: int) -> E
 def _typical(heights: Array, prepared: Prepared) -> float:
     """Return the typical height of the largest kind of events that is not rare.
 
-    It is the median of the highest ones: at least as many as in someone who hardly blinks, and at
-    least a third of those above the noise, so that a single artifact with many peaks does not
-    determine it.
+    The median of the highest: at least two a minute, of someone who hardly blinks, and a third of
+    those above the noise, so that a single artifact with many peaks does not determine it.
     """
-    if not len(heights):
-        return 0.0
-    few = max(
-        5, int(prepared.duration / 60 * _FEWEST_PER_MINUTE), int((heights >= _NOISE).sum() / 3)
-    )
-    return float(np.median(np.sort(heights)[-few:]))
+    few = max(5, int(prepared.duration / 60 * 2), int((heights >= _NOISE).sum() / 3))
+    return float(np.median(np.sort(heights)[-few:])) if len(heights) else 0.0
 
 
 def _find_events(z: Array, prepared: Prepared) -> Samples:
@@ -145,12 +115,9 @@ def _above_noise(heights: Array) -> float:
     return heights[np.argmax(jumps) + 1] if jumps.max(initial=0.0) >= 1.5 else 0.0
 
 
-def _bursts(times: Array, gap: float = 5.0) -> float:
-    """Return the inverse of the chance that two events are close in time.
-
-    One for a single burst; for events all over a recording, how often the gap fits into it.
-    """
-    near = np.searchsorted(times, times + gap) - np.searchsorted(times, times - gap)
+def _bursts(times: Array) -> float:
+    """Return the inverse of the chance that two events are within 5 s: 1 for a single burst."""
+    near = np.searchsorted(times, times + 5.0) - np.searchsorted(times, times - 5.0)
     return float(len(times) / near.mean())
 
 
@@ -159,12 +126,10 @@ def _consistency(windows: Array) -> float:
     if len(windows) < 2:
         return np.nan
     windows = windows - windows.mean(axis=1, keepdims=True)
-    if len(windows) > 20:  # each weighs little, and the median of all will do
-        medians = np.median(windows, axis=0)
-    else:
-        medians = np.array(
-            [np.median(np.delete(windows, k, axis=0), axis=0) for k in range(len(windows))]
-        )
+    medians = np.median(windows, axis=0)
+    if len(windows) <= 20:  # of more, each weighs little, and the median of all will do
+        others = (np.delete(windows, k, axis=0) for k in range(len(windows)))
+        medians = np.array([np.median(some, axis=0) for some in others])
     return float(np.median(correlation(windows, medians)))
 
 
@@ -218,7 +183,7 @@ def _refine(x: Array, peaks: Samples) -> Array:
     return inner + np.clip(shift, -0.5, 0.5)
 
 
-def _alike(x: Array, peaks: Samples, widths: Array, sfreq: float, least: float = 0.35) -> Mask:
+def _alike(x: Array, peaks: Samples, widths: Array, sfreq: float) -> Mask:
     """Tell which events have shape and width of the median event; all, if there are few.
 
     The bound is low, so that a blink on top of another artifact still counts as one.
@@ -230,14 +195,13 @@ def _alike(x: Array, peaks: Samples, widths: Array, sfreq: float, least: float =
         return np.ones(len(windows), bool)
     median = np.median(windows, axis=0)
     ratio = widths / np.median(widths)
-    return (correlation(windows, median) >= least) & (ratio > 0.5) & (ratio < 2)
+    return (correlation(windows, median) >= 0.35) & (ratio > 0.5) & (ratio < 2)
 
 
 def along(prepared: Prepared, index: int, events: Samples, blinks: Samples) -> dict[str, float]:
-    """Return what a signal does at the blinks of another one.
+    """Return what a signal does at the blinks of another one: height and consistency as above.
 
-    Height and consistency as in `Evidence`, of whatever is there at the blinks, and the
-    coincidence: the share that is there, beyond chance, of its events and of all the time
+    The coincidence is the share that is there, beyond chance, of its events and of all the time
     that it is large, whichever is less.
     """
     band, good, sfreq = prepared.band[index], prepared.good, prepared.sfreq
@@ -257,10 +221,9 @@ def along(prepared: Prepared, index: int, events: Samples, blinks: Samples) -> d
 
 
 def locked(prepared: Prepared, index: int, blinks: Samples) -> float:
-    """Return how far a signal is locked to the blinks of another one.
+    """Return the power of a signal's median course at the blinks of another over that between.
 
-    The power of its median course at the blinks over that of all it does between them; 0 where
-    so few blinks make as much by chance.
+    It is 0 where so few blinks make as much by chance: 6 over their number, in noise.
     """
     band = prepared.band[index]
     windows = windows_around(band, blinks, _TOGETHER, prepared.sfreq)
@@ -273,7 +236,7 @@ def locked(prepared: Prepared, index: int, blinks: Samples) -> float:
     between = uniform_filter1d(band**2, length)[free]
     power = np.median(between) if between.size else np.inf
     share = np.mean(np.median(windows, axis=0) ** 2) / max(power, np.finfo(float).tiny)
-    return float(share) if share >= _BY_CHANCE / len(windows) else 0.0
+    return float(share) if share >= 6 / len(windows) else 0.0
 
 
 def _near(blinks: Samples, prepared: Prepared) -> Mask:
@@ -285,41 +248,32 @@ def _near(blinks: Samples, prepared: Prepared) -> Mask:
 
 @dataclass(frozen=True)
 class Steps:
-    """The steps of one signal.
+    """The steps of one signal."""
 
-    ``peaks`` are samples of the prepared signal; ``rate`` is per minute; ``balance`` the number of
-    steps in the rarer direction over that in the other; ``lopsided`` the absolute skewness between
-    1 and 10 Hz.
-    """
-
-    peaks: Samples
-    rate: float = 0.0
-    balance: float = np.nan
-    lopsided: float = np.nan
+    peaks: Samples  # of the prepared signal
+    rate: float = 0.0  # per minute
+    balance: float = np.nan  # number of steps in the rarer direction over that in the other
+    lopsided: float = np.nan  # absolute skewness between 1 and 10 Hz
 
 
 def steps(prepared: Prepared) -> list[Steps]:
     """Return the steps of each signal."""
-    sfreq = prepared.sfreq
-    levels = uniform_filter1d(prepared.slow, max(1, int(_LEVEL * sfreq)), axis=1, mode="nearest")
+    length = max(1, int(_LEVEL * prepared.sfreq))
+    levels = uniform_filter1d(prepared.slow, length, axis=1, mode="nearest")
     return [_steps_of(prepared, k, level) for k, level in enumerate(levels)]
-
-
-def _change(level: Array, sfreq: float) -> Array:
-    """Return the level after each sample minus that before it."""
-    away = max(1, int((_GAP + _LEVEL / 2) * sfreq))
-    padded = np.pad(level, away, mode="edge")
-    return padded[2 * away :] - padded[: -2 * away]
 
 
 def _steps_of(prepared: Prepared, index: int, level: Array) -> Steps:
     good, sfreq = prepared.good, prepared.sfreq
     lopsided = abs(float(prepared.moments.skewness[index]))
-    change = _change(level, sfreq)
+    # The level after each sample minus that before it
+    away = max(1, int((_GAP + _LEVEL / 2) * sfreq))
+    padded = np.pad(level, away, mode="edge")
+    change = padded[2 * away :] - padded[: -2 * away]
     # A change of levels is smooth: a subsample gives its scale.
     thin = max(1, int(_GAP * sfreq))
     some, usable = change[::thin], good[::thin]
-    scale = background_scale(some, usable, sfreq / thin, robust_scale(some[usable]))
+    scale = low_rate.background_scale(some, usable, sfreq / thin, robust_scale(some[usable]))
     if not scale > 0:
         return Steps(np.array([], dtype=int))
     size = np.abs(change)
@@ -329,9 +283,5 @@ def _steps_of(prepared: Prepared, index: int, level: Array) -> Steps:
     if not len(peaks):
         return Steps(peaks, lopsided=lopsided)
     n_up = int((change[peaks] > 0).sum())
-    return Steps(
-        peaks=peaks,
-        rate=60 * len(peaks) / max(prepared.duration, 1e-9),
-        balance=min(n_up, len(peaks) - n_up) / max(n_up, len(peaks) - n_up),
-        lopsided=lopsided,
-    )
+    rarer, other = sorted([n_up, len(peaks) - n_up])
+    return Steps(peaks, 60 * len(peaks) / max(prepared.duration, 1e-9), rarer / other, lopsided)

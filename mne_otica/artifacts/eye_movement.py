@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from mne_otica.artifacts.components import Components
 from mne_otica.artifacts.kinds import Kind, Removal, Words
 from mne_otica.artifacts.maps import eye_share
 from mne_otica.utils.arrays import Samples
 
-if TYPE_CHECKING:
-    from mne_otica.artifacts.components import Components
-
-_FOLLOWS = 0.5  # correlation with the EOG from which the EOG tells the times
-
 
 def figures(components: Components, k: int) -> dict[str, float]:
     """Return the figures of one component."""
-    steps = components.steps[k]
-    spectra = components.spectra
+    steps, spectra = components.steps[k], components.spectra
     return {
         "eye_share": eye_share(components.maps[:, k], components.fields),
         "step_rate": steps.rate,
@@ -37,10 +30,10 @@ def gate(components: Components, k: int) -> str:
 
 def events(components: Components, k: int) -> Samples:
     """Return the samples of the recording in the middle of each step."""
-    steps = components.steps[k]
-    if components.eog_correlations[k] >= _FOLLOWS:
-        steps = components.eog_steps[k]
-    return components.prepared.to_input(steps.peaks)
+    # From this correlation, the EOG tells the times.
+    by_eog = components.eog_correlations[k] >= 0.5
+    steps = components.eog_steps if by_eog else components.steps
+    return components.prepared.to_input(steps[k].peaks)
 
 
 KIND = Kind(

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import mne
 import numpy as np
+from mne import BaseEpochs, Info
+from mne.io import BaseRaw
+from mne.preprocessing import ICA
 from mne.utils import logger, verbose
 
-from mne_otica.artifacts.blink import (
-    Times,
-    best_group,
-    blink_sources,
-    judge_together,
-    with_confirmed,
-    with_one_map,
-)
+from mne_otica.artifacts import blink as _blink
 from mne_otica.artifacts.components import SENSORS, Components
 from mne_otica.artifacts.kinds import ACCEPT, ArtifactRow, Kind, judged, kinds
 from mne_otica.artifacts.scores import ArtifactScores, as_events, collected, label_of, put_labels
@@ -25,12 +20,6 @@ from mne_otica.signals.low_rate import Signals, channels_to_search, check_ica, c
 from mne_otica.utils.arrays import Samples
 from mne_otica.utils.checks import _validate_flag, _validate_number, _validate_type, warn
 from mne_otica.utils.docs import fill_doc
-
-if TYPE_CHECKING:
-    from mne import BaseEpochs, Info
-    from mne.io import BaseRaw
-    from mne.preprocessing import ICA
-
 
 _BLINK_COMPONENTS = 2  # the lid, and the rotation of the eyes below it
 # The artifacts that a type of channel sees.
@@ -111,8 +100,8 @@ def find_bads_artifacts(
     Heartbeat-evoked potentials are brain activity. A component that holds the field of the heart
     may hold some of them; to study them, do not remove it.
     """
-    _validate_type(ica, mne.preprocessing.ICA, "ica", "an ICA instance")
-    _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
+    _validate_type(ica, ICA, "ica", "an ICA instance")
+    _validate_type(inst, (BaseRaw, BaseEpochs), "inst", "Raw or Epochs")
     names = check_kinds(artifacts)
     _validate_number(threshold, "threshold")
     _validate_type(max_components, ("int-like", None), "max_components")
@@ -120,9 +109,10 @@ def find_bads_artifacts(
         raise ValueError(f"threshold must be between 0 and 1, got {threshold}.")
     if max_components is not None:
         _validate_number(max_components, "max_components", at_least=1)
-    known = _Known.of(ica, inst, ch_name, reject_by_annotation)
-    most_blinks = max_components or _BLINK_COMPONENTS
-    scores = known.judge(names, threshold, most_blinks, max_components, names)
+    most = dict.fromkeys(names, max_components)
+    if "blink" in names:
+        most["blink"] = max_components or _BLINK_COMPONENTS
+    scores = _Known.of(ica, inst, ch_name, reject_by_annotation).judge(most, names, threshold)
     logger.info(f"Artifacts: {scores._summary()}.")
     return scores.found, scores
 
@@ -165,15 +155,10 @@ def find_bads_blink(
         The scores, as of :func:`find_bads_artifacts`.
     """
     _validate_type(max_components, "int-like", "max_components")
-    found, scores = find_bads_artifacts(
-        ica,
-        inst,
-        artifacts="blink",
-        threshold=threshold,
-        max_components=max_components,
-        ch_name=None if ch_name is None else {"eog": ch_name},
-        reject_by_annotation=reject_by_annotation,
-    )
+    channels = None if ch_name is None else {"eog": ch_name}
+    options = dict(threshold=threshold, max_components=max_components, ch_name=channels)
+    options["reject_by_annotation"] = reject_by_annotation
+    found, scores = find_bads_artifacts(ica, inst, artifacts="blink", **options)
     return found["blink"], scores
 
 
@@ -189,11 +174,11 @@ def search(
 ) -> ArtifactScores:
     """Judge all components for all kinds, and warn of broken sensors of those in ``artifacts``.
 
-    ``max_components`` limits the blink components only; ``channels`` are the signals of the
-    recording, if it was read already.
+    ``max_components`` limits blinks only; ``channels`` are those of a recording that was read.
     """
     known = _Known.of(ica, inst, ch_name, reject_by_annotation, channels)
-    return known.judge(list(kinds()), ACCEPT, max_components, None, check_kinds(artifacts))
+    most = dict.fromkeys(kinds()) | {"blink": max_components}
+    return known.judge(most, check_kinds(artifacts), ACCEPT)
 
 
 @dataclass(frozen=True)
@@ -217,67 +202,56 @@ class _Known:
         check_ica(ica, inst)
         sensors = sensor_names(inst.info, ch_name)
         names = [*_eye_channels(inst), *ica.ch_names, *sum(sensors.values(), [])]
-        names = list(dict.fromkeys(names))
         if channels is None or not set(names) <= set(channels.names):
-            channels = Signals.of_channels(inst, names, reject_by_annotation)
+            channels = Signals.of_channels(inst, list(dict.fromkeys(names)), reject_by_annotation)
         else:
             channels.checked()
         return cls(ica, inst, channels, Components.of(ica, inst.info, channels, sensors))
 
     def judge(
-        self,
-        names: Sequence[str],
-        threshold: float,
-        most_blinks: int,
-        most: int | None,
-        asked: Sequence[str],
+        self, most: Mapping[str, int | None], asked: Sequence[str], threshold: float
     ) -> ArtifactScores:
-        """Return the scores, and put the labels into the ICA."""
+        """Return the scores of kinds, each with a limit of components, and label the ICA's."""
         components, rows = self.components, []
-        for name in names:
+        every = range(len(components))
+        for name, limit in most.items():
             if name == "blink":
-                own = _limited(judge_together(components, threshold), most_blinks)
+                own = _blink.judge_together(components, threshold)
             else:
-                kind, every = kinds()[name], range(len(components))
-                own = [judged(components, kind, k, threshold) for k in every]
-                own = _limited(sorted(own, key=lambda row: -row.probability), most)
-            rows += [self._with_events(row) for row in own]
-        labels = [label_of(components, k, rows) for k in range(len(components))]
-        scores = collected(rows, names, labels, components.geometry)
+                own = [judged(components, kinds()[name], k, threshold) for k in every]
+                own.sort(key=lambda row: -row.probability)
+            rows += [self._with_events(row) for row in _limited(own, limit)]
+        labels = [label_of(components, k, rows) for k in every]
+        scores = collected(rows, list(most), labels, components.geometry)
         scores = replace(scores, sensors=self._sensors(asked))
         put_labels(self.ica, scores)
         told = self._witnesses(scores)
-        return self._with_blinks(scores, told) if "blink" in names else scores._with_times({}, told)
+        return self._with_blinks(scores, told) if "blink" in most else scores._with_times({}, told)
 
     def _sensors(self, asked: Sequence[str]) -> dict[str, str]:
-        """Return what is made of each EOG, ECG and EMG channel; warn of broken ones.
-
-        No warning is given of sensors of artifacts that nobody asked for.
-        """
-        used = [name for one in self.components.sensors.values() for name in one.names]
+        """Return what is made of each sensor; warn of broken ones of artifacts asked for."""
+        sensors = self.components.sensors.values()
+        told = {name: "used" for one in sensors for name in one.names}
         for name, reason in self.components.unusable.items():
+            told[name] = f"not used: {reason}"
             seen = _SEEN_BY.get(self.inst.get_channel_types([name])[0], asked)
             if set(seen) & set(asked):
                 warn(f"{name} is not used to find artifacts, as {reason}.")
-        broken = {name: f"not used: {why}" for name, why in self.components.unusable.items()}
-        return dict.fromkeys(used, "used") | broken
+        return told
 
     def _witnesses(self, scores: ArtifactScores) -> dict[str, str]:
         """Return the channels that tell the times of the kinds that were found."""
-        sensors = self.components.sensors
-        pairs = [("eye movement", "eog"), ("heartbeat", "ecg")]
-        return {
-            kind: ", ".join(sensors[type_].names)
-            for kind, type_ in pairs
-            if kind in scores.kinds and type_ in sensors and len(scores.events(kind))
-        }
+        sensors, told = self.components.sensors, {}
+        for kind, sensor in (("eye movement", "eog"), ("heartbeat", "ecg")):
+            if kind in scores.kinds and sensor in sensors and len(scores.events(kind)):
+                told[kind] = ", ".join(sensors[sensor].names)
+        return told
 
     def _with_events(self, row: ArtifactRow) -> ArtifactRow:
         """Return a row with the events of its component."""
         if row.answer == "no":
             return row
-        kind = kinds()[row.kind]
-        first = getattr(self.inst, "first_samp", 0)
+        kind, first = kinds()[row.kind], getattr(self.inst, "first_samp", 0)
         samples = kind.events(self.components, row.component) + first
         return replace(row, events=as_events(samples, kind.event_id))
 
@@ -285,8 +259,7 @@ class _Known:
         """Return the scores with the recording's blinks in all rows of blink components."""
         names, found = _eye_channels(self.inst), scores.found["blink"]
         if names:
-            signals = self.signals.pick(names)
-            samples, source = _locate(self.inst, signals, None, self.ica, self.components)
+            samples, source = _locate(self.inst, self.signals.pick(names), None, self)
         else:  # as in epochs, where the times come from the component
             samples = scores.row(found[0], "blink").events[:, 0] if found else np.zeros(0, int)
             source = f"component ICA{found[0]:03d}" if found else "none"
@@ -300,7 +273,7 @@ class _Known:
 
 def _eye_channels(inst: BaseRaw | BaseEpochs) -> list[str]:
     """Return the EEG and EOG channels of a continuous recording that are not marked bad."""
-    if isinstance(inst, mne.BaseEpochs):
+    if isinstance(inst, BaseEpochs):
         return []
     picks = mne.pick_types(inst.info, meg=False, eeg=True, eog=True)
     return [inst.ch_names[k] for k in picks]
@@ -323,49 +296,44 @@ def blink_times(
 ) -> tuple[Samples, str]:
     """Return the samples of blinks, ``first_samp`` included, and where they come from.
 
-    EOG channels are used if there are any, else frontal channels, known by position or by name,
-    else the blink component: the first in ``ica.labels_["blink"]``, or the best one. If there is
-    none of these, every EEG channel is tried.
+    The sources are those of `find_artifact_events`.
     """
     names = channels_to_search(inst.info, ch_name)
     if ica is None or ch_name is not None:
         signals = Signals.of_channels(inst, names, reject_by_annotation)
-        return _locate(inst, signals, ch_name, None, None)
+        return _locate(inst, signals, ch_name, None)
     known = _Known.of(ica, inst, None, reject_by_annotation)
-    return _locate(inst, known.signals.pick(names), None, ica, known.components)
+    return _locate(inst, known.signals.pick(names), None, known)
 
 
 def _locate(
-    inst: BaseRaw,
-    signals: Signals,
-    ch_name: str | Sequence[str] | None,
-    ica: ICA | None,
-    components: Components | None,
+    inst: BaseRaw, signals: Signals, ch_name: str | Sequence[str] | None, known: _Known | None
 ) -> tuple[Samples, str]:
     """Return the samples of blinks from the first source that shows them, and its name."""
-    sources = blink_sources(inst.info, signals, ch_name)
-    if components is not None:
+    sources = _blink.blink_sources(inst.info, signals, ch_name)
+    if known is not None:
         # After the channels that are known to see the eyes, before any channel at all.
         sources["component"] = []
         if "channel" in sources:
             sources["channel"] = sources.pop("channel")
-    picked = [] if ica is None else ica.labels_.get("blink")
+    picked = [] if known is None else known.ica.labels_.get("blink")
     for source, groups in sources.items():
         if source != "component":
-            found = best_group(inst.info, signals, groups)
+            found = _blink.best_group(inst.info, signals, groups)
         else:
             if picked is None:
-                rows = judge_together(components, ACCEPT)
+                rows = _blink.judge_together(known.components, ACCEPT)
                 picked = [row.component for row in rows if row.answer == "yes"]
-            found = _from_component(components, picked, signals)
+            found = _from_component(known.components, picked, signals)
         if found.score >= 0.5:
             break
     else:
         logger.info(f"No blinks found; looked at: {', '.join(sources)}.")
         return np.zeros(0, np.int64), "none"
     peaks = found.peaks
-    if source != "component" and components is not None and picked:
-        peaks = with_confirmed(signals, found, components.blinks[picked[0]].typical_peaks)
+    if source != "component" and known is not None and picked:
+        candidates = known.components.blinks[picked[0]].typical_peaks
+        peaks = _blink.with_confirmed(signals, found, candidates)
     prefix = {"eog": "", "component": "component "}.get(source, "channels ")
     told = prefix + ", ".join(found.names)
     samples = np.unique(signals.prepared.to_input(peaks)) + inst.first_samp
@@ -373,13 +341,13 @@ def _locate(
     return samples, told
 
 
-def _from_component(components: Components, picked: Sequence[int], channels: Signals) -> Times:
+def _from_component(components: Components, picked: list[int], channels: Signals) -> _blink.Times:
     """Return the times of a component, which is trusted even if a person has labelled it."""
     if not len(picked) or not components.blinks[picked[0]].n_events:
-        return Times(0.0, [], 1, np.array([]))
+        return _blink.Times(0.0, [], 1, np.array([]))
     one = components.blinks[picked[0]]
-    peaks = with_one_map(channels, one.typical_peaks)
-    return Times(1.0, [f"ICA{picked[0]:03d}"], one.polarity, peaks)
+    peaks = _blink.with_one_map(channels, one.typical_peaks)
+    return _blink.Times(1.0, [f"ICA{picked[0]:03d}"], one.polarity, peaks)
 
 
 def component_events(
@@ -469,9 +437,9 @@ def find_artifact_events(
     --------
     annotate_artifacts : The same as annotations.
     """
-    _validate_type(inst, mne.io.BaseRaw, "inst", "a Raw instance")
+    _validate_type(inst, BaseRaw, "inst", "a Raw instance")
     _validate_type(artifacts, str, "artifacts")
-    _validate_type(ica, (mne.preprocessing.ICA, None), "ica", "an ICA instance or None")
+    _validate_type(ica, (ICA, None), "ica", "an ICA instance or None")
     _validate_type(event_id, ("int-like", None), "event_id")
     _validate_flag(reject_by_annotation, "reject_by_annotation")
     kind = kinds()[check_kinds([artifacts])[0]]
@@ -549,9 +517,7 @@ def _channels(info: Info, kind: str, ch_name: str | Sequence[str] | None) -> lis
         return check_names(ch_name, info["ch_names"])
     sensor = {"eye movement": "eog", "heartbeat": "ecg", "muscle": "emg"}.get(kind)
     names = sensor_names(info, None).get(sensor, [])
-    if not names:
-        picks = mne.pick_types(info, meg=False, eeg=True)
-        names = [info["ch_names"][k] for k in picks]
+    names = names or [info["ch_names"][k] for k in mne.pick_types(info, meg=False, eeg=True)]
     if not names:
         types = sorted(set(info.get_channel_types()))
         raise ValueError(
@@ -593,21 +559,16 @@ def annotate_artifacts(
         ``raw.set_annotations(raw.annotations + annotations)``.
     """
     _validate_flag(bad, "bad")
+    options = dict(reject_by_annotation=reject_by_annotation)
     onsets, durations, words = [], [], []
     for name in check_kinds(artifacts):
-        events = find_artifact_events(
-            inst, name, ica=ica, reject_by_annotation=reject_by_annotation
-        )
+        events = find_artifact_events(inst, name, ica=ica, **options)
         before, after = _SPANS[name]
         seconds = (events[:, 0] - inst.first_samp) / inst.info["sfreq"]
         starts = np.clip(seconds - before, 0, None)
         onsets.extend(starts)
         durations.extend(np.clip(seconds + after, None, inst.times[-1]) - starts)
         words.extend(["BAD_" * bad + name] * len(starts))
-    annotations = mne.Annotations(onsets, durations, words)
-    if inst.annotations.orig_time is None:
-        return annotations
-    start = inst.first_samp / inst.info["sfreq"]
-    return mne.Annotations(
-        annotations.onset + start, annotations.duration, words, inst.annotations.orig_time
-    )
+    orig_time = inst.annotations.orig_time
+    start = 0.0 if orig_time is None else inst.first_samp / inst.info["sfreq"]
+    return mne.Annotations(np.array(onsets) + start, durations, words, orig_time)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from mne_otica.artifacts.components import Components
 from mne_otica.artifacts.kinds import Kind, Removal, Words
 from mne_otica.artifacts.rhythm import HEARTS
 from mne_otica.utils.arrays import Samples
-
-if TYPE_CHECKING:
-    from mne_otica.artifacts.components import Components
 
 
 def figures(components: Components, k: int) -> dict[str, float]:

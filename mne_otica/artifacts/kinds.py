@@ -1,8 +1,7 @@
 """The kinds of artifacts: what defines a kind, and the probability that a component holds it.
 
-Each kind is a module, named after it, with a constant ``KIND``. The log odds of a kind are the sum
-of an intercept and a piecewise linear function of each figure. The functions were fitted to
-recordings with known sources by ``python -m training.train``, and are stored in ``model.json``.
+Each kind is a module, named after it, with a constant ``KIND``. ``python -m training.train`` fitted
+the functions in ``model.json``, which give the log odds, to recordings with known sources.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from mne_otica.utils.arrays import Samples
 if TYPE_CHECKING:
     from mne_otica.artifacts.components import Components
 
+Figures = Mapping[str, float]
 # The least probability of an answer "yes": a wrong one counts about twice as much as a missed
 # artifact, 0.7 / 0.3. Blinks, for which all components are judged together, are removed from here.
 ACCEPT = 0.7
@@ -41,38 +41,30 @@ class Words(NamedTuple):
 class Removal(NamedTuple):
     """The part of a component of this kind that is the artifact.
 
-    ``how`` is ``"events"`` or ``"band"`` (mainly above ``l_freq`` hertz); ``advice`` names a
-    better remedy, if there is one. ``shape`` is that of the events: transient deflections, nearly
-    identical beats, lasting steps of the eyes, whose part is removed at all times, or pops of an
-    electrode, of which the whole component is removed.
+    ``shape`` is that of the events: transient deflections, nearly identical beats, lasting steps of
+    the eyes, whose part is removed at all times, or pops, removed with the whole component.
     """
 
     how: Literal["events", "band"]
-    l_freq: float | None = None
-    advice: str = ""
+    l_freq: float | None = None  # the lower end of the band in hertz
+    advice: str = ""  # a better remedy, if there is one
     shape: Literal["bump", "beat", "step", "pop"] = "bump"
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of artifact.
-
-    ``label`` is that of mne-icalabel, ``keys`` are those of ``ica.labels_``. ``gate`` returns why a
-    component cannot be of this kind, or an empty string. ``events`` returns the samples of the
-    events in the recording. If none of the figures in ``proof`` is known, an answer "yes" needs a
-    higher probability. ``words`` are those of the figures that can be a reason.
-    """
+    """A kind of artifact."""
 
     name: str
-    keys: tuple[str, ...]
-    label: str
+    keys: tuple[str, ...]  # in ``ica.labels_``
+    label: str  # of mne-icalabel
     removal: Removal
     event_id: int
-    words: Mapping[str, Words]
+    words: Mapping[str, Words]  # of the figures that can be a reason
     figures: Callable[[Components, int], dict[str, float]]
-    gate: Callable[[Components, int], str]
-    events: Callable[[Components, int], Samples]
-    proof: tuple[str, ...] = ()
+    gate: Callable[[Components, int], str]  # why a component cannot be of this kind
+    events: Callable[[Components, int], Samples]  # samples of the recording
+    proof: tuple[str, ...] = ()  # if none of these figures is known, "yes" needs more evidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +117,8 @@ class ArtifactRow:
 @cache
 def kinds() -> dict[str, Kind]:
     """Return the kinds by name."""
-    package = __name__.rpartition(".")[0]
-    names = model_data()["kinds"]
-    modules = [import_module(f"{package}.{name.replace(' ', '_')}") for name in names]
+    names = [name.replace(" ", "_") for name in model_data()["kinds"]]
+    modules = [import_module(f"mne_otica.artifacts.{name}") for name in names]
     return {module.KIND.name: module.KIND for module in modules}
 
 
@@ -138,7 +129,7 @@ def model_data() -> dict[str, Any]:
     return json.loads(text)
 
 
-def weigh(kind: str, figures: Mapping[str, float]) -> dict[str, float]:
+def weigh(kind: str, figures: Figures) -> dict[str, float]:
     """Return what each figure, and the intercept, adds to the log odds of a kind."""
     data = model_data()["kinds"][kind]
     points = {"intercept": data["intercept"]}
@@ -150,7 +141,7 @@ def weigh(kind: str, figures: Mapping[str, float]) -> dict[str, float]:
     return points
 
 
-def probability(points: Mapping[str, float]) -> float:
+def probability(points: Figures) -> float:
     """Return the probability for the sum of the points, Equation (18) of docs/method."""
     return float(1 / (1 + np.exp(-np.clip(sum(points.values()), -50, 50))))
 
@@ -162,13 +153,10 @@ def answer(probability: float, threshold: float) -> str:
     return "unsure" if probability >= min(1 - threshold, threshold) else "no"
 
 
-def explain(
-    kind: Kind, figures: Mapping[str, float], points: Mapping[str, float], for_it: bool
-) -> str:
+def explain(kind: Kind, figures: Figures, points: Figures, for_it: bool) -> str:
     """Return the two strongest reasons for or against a kind as text.
 
-    The strength of a reason for a kind is how far a figure is above the minimum of its function,
-    that of a reason against it how far it is below the maximum.
+    The strength is how far a figure is above the minimum of its function, or below the maximum.
     """
     curves = model_data()["kinds"][kind.name]["features"]
     weights = {}
@@ -177,20 +165,16 @@ def explain(
             curve = curves[name]["points"]
             weights[name] = points[name] - min(curve) if for_it else max(curve) - points[name]
     strongest = sorted(weights, key=lambda name: -weights[name])[:2]
-    reasons = [_reason(kind, name, figures, for_it) for name in strongest if weights[name] > 0]
+    reasons = [
+        kind.words[name][for_it].format(figures[name] * kind.words[name].unit)
+        for name in strongest
+        if weights[name] > 0
+    ]
     return ("has " if for_it else "") + (" and ".join(reasons) or "weak evidence")
 
 
-def _reason(kind: Kind, name: str, figures: Mapping[str, float], for_it: bool) -> str:
-    return kind.words[name][for_it].format(figures[name] * kind.words[name].unit)
-
-
 def judged(
-    components: Components,
-    kind: Kind,
-    k: int,
-    threshold: float,
-    figures: Mapping[str, float] | None = None,
+    components: Components, kind: Kind, k: int, threshold: float, figures: Figures | None = None
 ) -> ArtifactRow:
     """Judge one component for one kind, without its events; None computes its figures."""
     if figures is None:

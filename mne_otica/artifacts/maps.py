@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+from mne import Info
 
 from mne_otica.signals.low_rate import Prepared
 from mne_otica.signals.positions import site_names, standard_places
 from mne_otica.utils.arrays import Array, Mask, Samples
 
-if TYPE_CHECKING:
-    from mne import Info
-
-_FLAT = 1e-3  # smaller values count as zero
 # In units of the head's radius, from its centre: right, front, up. Of all places the one whose
 # fields fit best the maps of real saccades, lids and roving eyes in eight recordings: those of the
 # shared data with saccades or blinks and positions.
@@ -35,15 +31,10 @@ def eye_map(info: Info, ch_names: list[str]) -> tuple[Array, str]:
 
 
 def eye_fields(info: Info, ch_names: list[str]) -> tuple[Array, str]:
-    """Predict the topographies of dipoles in the eyes to the right, to the front and up.
+    """Return the maps of dipoles in the eyes to the right, front and up, and their geometry.
 
-    Returns
-    -------
-    fields : ndarray, shape (n_channels, 3)
-        One column per direction, relative to the ears; NaN if neither position nor name is known.
-        A bipolar name gives a difference.
-    source : "positions" | "names" | "none"
-        Where the geometry came from.
+    They are relative to the ears, a difference for a bipolar name, and NaN where neither position
+    nor name is known.
     """
     chs = [info["chs"][info["ch_names"].index(name)] for name in ch_names]
     positions = np.array([ch["loc"][:3] for ch in chs], dtype=float).reshape(-1, 3)
@@ -65,10 +56,9 @@ def has_front(values: Array) -> bool:
 
 def frontal_channels(values: Array) -> Samples:
     """Return the indices of the channels where a blink is largest, none if none is frontal."""
-    best = np.nanmax(values, initial=-np.inf)
-    if best < FRONTAL:
+    if not has_front(values):
         return np.array([], dtype=int)
-    return np.flatnonzero(np.nan_to_num(values, nan=-np.inf) >= 0.7 * best)
+    return np.flatnonzero(np.nan_to_num(values, nan=-np.inf) >= 0.7 * np.nanmax(values))
 
 
 def _on_sphere(positions: Array) -> Array:
@@ -135,12 +125,7 @@ def same_map(maps: Array, scale: Array) -> Mask:
 
 
 def large_maps(signals: Array, channels: Array, large: Mask) -> Array:
-    """Return how much of each signal each channel has where the signal is large.
-
-    The shape is (n_channels, n_signals). What is rare and large may have a map that
-    differs from that of its component, which holds other things at other times; NaN where nothing
-    is large.
-    """
+    """Return the map of each signal where it is large, (n_channels, n_signals); NaN if nowhere."""
     found = np.full((len(channels), len(signals)), np.nan)
     for k, (signal, chosen) in enumerate(zip(signals, large, strict=True)):
         at = np.flatnonzero(chosen)
@@ -152,30 +137,24 @@ def large_maps(signals: Array, channels: Array, large: Mask) -> Array:
 def focality(maps: Array) -> Array:
     """Return how much of each map is one channel's alone, from 0 to 1.
 
-    One minus the second largest value over the largest, once the median over channels,
-    which a reference moves, is taken off.
+    One minus the second largest value over the largest, without the median, which references move.
     """
     size = np.sort(np.abs(maps - np.median(maps, axis=0)), axis=0)
-    top = np.maximum(size[-1], np.finfo(float).tiny)
-    return 1 - size[-2] / top
+    return 1 - size[-2] / np.maximum(size[-1], np.finfo(float).tiny)
 
 
 def sharpness(one_map: Array) -> float:
-    """Return how steeply a map falls off from its maximum, for so many electrodes.
+    """Return the logarithm of how steeply a map falls off from its maximum to the next channel.
 
-    The decimal logarithm of how often it falls by a factor of e from the largest value to the
-    next, times the number of channels in hundreds: over a head the former goes with the square
-    of the distance of electrodes, which goes with one over their number.
+    That is by how many factors of e, times the number of channels in hundreds: over a head the
+    former goes with the square of the distance of electrodes, or one over their number.
     """
-    falls = -np.log(max(1 - focality(one_map), _FLAT))
-    return float(np.log10(max(falls * len(one_map) / 100, _FLAT)))
+    falls = -np.log(max(1 - focality(one_map), 1e-3))
+    return float(np.log10(max(falls * len(one_map) / 100, 1e-3)))
 
 
 def frontality(one_map: Array, expected: Array) -> float:
-    """Return the correlation of a map with a blink's, where the latter is known.
-
-    With enough channels the worst tenth is left out: unmarked bad channels.
-    """
+    """Return the correlation of a map with a blink's without the worst tenth, bad channels."""
     known = np.isfinite(expected)
     if known.sum() < 4:
         return np.nan
@@ -195,10 +174,7 @@ def frontality(one_map: Array, expected: Array) -> float:
 
 
 def eye_share(one_map: Array, fields: Array) -> float:
-    """Return how well eyes that turn in any direction explain a map: a multiple correlation.
-
-    Adjusted for the three directions and the reference, which few channels always fit.
-    """
+    """Return the multiple correlation of a map with those of eyes that turn, adjusted."""
     known = np.isfinite(fields).all(axis=1)
     n = int(known.sum())
     if n < 8:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from mne_otica.artifacts.components import Components
 from mne_otica.artifacts.kinds import Kind, Removal, Words
 from mne_otica.signals.low_rate import robust_scale
 from mne_otica.signals.spectra import high_levels
 from mne_otica.utils.arrays import Samples
-
-if TYPE_CHECKING:
-    from mne_otica.artifacts.components import Components
-
-_BURST = 3.0  # robust standard deviations of the logarithm of the power above 20 Hz
 
 
 def figures(components: Components, k: int) -> dict[str, float]:
@@ -36,8 +30,8 @@ def events(components: Components, k: int) -> Samples:
     """Return the first sample of each second in which the muscle is unusually tense."""
     spectra = components.signals.spectra
     level = high_levels(spectra.pick([k]))[0]
-    middle = np.median(level)
-    tense = level > middle + _BURST * robust_scale(level)
+    # By three robust standard deviations of the logarithm of the power
+    tense = level > np.median(level) + 3 * robust_scale(level)
     return spectra.starts[tense & ~np.r_[False, tense[:-1]]]
 
 

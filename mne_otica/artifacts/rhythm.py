@@ -1,9 +1,7 @@
 """Events that recur as a heart does. Arrays only.
 
-A heart is regular, but not a clock: successive intervals are alike, and between two beats there
-is nothing of their kind. Which peaks are beats is not known beforehand, so as many of the highest
-are tried as hearts of every rate would have, and the number is kept that is most regular
-beyond chance.
+Which peaks are beats is not known beforehand, so as many of the highest are tried as hearts of
+every rate would have, and the number is kept that is most regular beyond chance.
 """
 
 from __future__ import annotations
@@ -27,71 +25,55 @@ HEARTS = 6.0
 PROVEN = 30.0  # z of a heart that an ECG shows, however short the recording
 CERTAIN = 12.0  # z of a heart that needs no other look
 PROMISING = 2.5  # z of a first look that deserves a second
-_MOST_TRIED = 3  # signals, the most regular ones, whose beats all others are asked about
-_ROUNDS = 2  # of asking them
-_SURE = 3.0  # standard errors that a template is taken off, so that chance adds nothing to it
-_NOTHING = 0.2  # of the height of the average beat
 _FEWEST = 5  # beats
 _STRETCH = 5.0  # s; in each, a heart beats, and in less, no rhythm can be recognised
-_FOLLOWED = 9.0  # deviations beyond chance of a heart that is followed rightly
 _PERIODS = 60 / np.geomspace(38, 200, 26)  # s
 _SPREAD = 0.16  # deviation of the log interval whose cost equals the largest gain of a rank
 _SKIPPED = 0.5  # cost of a missing beat, in ranks
 _RESTART = 3.0  # cost of losing the track and starting again
 _REACH = 2.3  # periods back to the previous beat, with one missing
-_NEIGHBOURS = 8  # on either side, among which peaks are ranked
-_N_SHUFFLED = 8
 
 
 @dataclass(frozen=True)
 class Rhythm:
-    """Beats, and how much they are those of a heart.
+    """Beats, and how much they are those of a heart."""
 
-    ``peaks`` are samples of the prepared signals. ``z`` is the number of successive intervals
-    that are alike, in standard deviations beyond chance; ``rate`` per minute; ``coverage`` the
-    share of the recording with regular beats; ``flat`` the share of the average cycle in which
-    nothing happens: much between two beats, little in a rhythm of the brain.
-    """
+    peaks: Samples  # of the prepared signals
+    z: float = 0.0  # how many successive intervals are alike, in deviations beyond chance
+    rate: float = 0.0  # per minute
+    coverage: float = 0.0  # share of the recording with regular beats
+    flat: float = 0.0  # share of the cycle without events: little in a rhythm of the brain
 
-    peaks: Samples
-    z: float = 0.0
-    rate: float = 0.0
-    coverage: float = 0.0
-    flat: float = 0.0
+
+NO_BEATS = Rhythm(np.array([], dtype=int))
 
 
 def rhythms(prepared: Prepared) -> list[Rhythm]:
     """Return the most regular events of each signal, of the heart's field or of the pulse."""
-    # The pulse is as slow as a blink.
-    both = zip(fast_course(prepared), prepared.band, strict=True)
-    found = []
-    for row, slower in both:
-        best = _rhythm(row, prepared)
-        if best.z < CERTAIN:
-            best = max((best, _rhythm(slower, prepared)), key=lambda rhythm: rhythm.z)
-        found.append(best)
+    found = [_rhythm(row, prepared) for row in fast_course(prepared)]
+    for k, best in enumerate(found):
+        if best.z < CERTAIN:  # the pulse is as slow as a blink
+            found[k] = max(best, _rhythm(prepared.band[k], prepared), key=lambda one: one.z)
     return found
 
 
 def fast_course(prepared: Prepared) -> Array:
     """Return the signals in the band of the QRS complex."""
-    rate = prepared.sfreq
-    return filtered(prepared.wide, rate, BAND[0], min(BAND[1], 0.45 * rate))
+    return filtered(prepared.wide, prepared.sfreq, BAND[0], min(BAND[1], 0.45 * prepared.sfreq))
 
 
 def one_heart(prepared: Prepared, excerpt: Prepared) -> Rhythm:
     """Return the beats that several signals have in common: there is one heart.
 
-    The most regular signals of an excerpt are looked at in all of the recording. What all do
+    The three signals most regular in an excerpt are looked at in all of the recording. What all do
     at the beats of each of these is a template, whose peaks are beats that one may miss.
     """
     first = rhythms(excerpt)
-    some = sorted(range(len(first)), key=lambda k: -first[k].z)[:_MOST_TRIED]
+    some = sorted(range(len(first)), key=lambda k: -first[k].z)[:3]
     some = [k for k in some if len(first[k].peaks)]
     if not some:
-        return Rhythm(np.array([], dtype=int))
-    alone = first if excerpt is prepared else rhythms(prepared.pick(some))
-    alone = [alone[k] for k in some] if excerpt is prepared else alone
+        return NO_BEATS
+    alone = [first[k] for k in some] if excerpt is prepared else rhythms(prepared.pick(some))
     fast = fast_course(prepared)
     scales = np.array([_scale(x, prepared) for x in fast])
     fast = np.where(prepared.good, fast / np.where(scales > 0, scales, np.inf)[:, np.newaxis], 0.0)
@@ -102,7 +84,7 @@ def one_heart(prepared: Prepared, excerpt: Prepared) -> Rhythm:
 def _joined(x: Array, peaks: Samples, prepared: Prepared) -> list[Rhythm]:
     """Return beats found by what all signals do at these: the highest, and those that are due."""
     found = []
-    for _ in range(_ROUNDS):
+    for _ in range(2):
         if len(peaks) < _FEWEST:
             break
         matched = _all_matched(x, peaks, prepared)
@@ -113,7 +95,7 @@ def _joined(x: Array, peaks: Samples, prepared: Prepared) -> list[Rhythm]:
         found.append(_described(matched, peaks, z, prepared))
         path, gain = follow(candidates / prepared.sfreq, matched[candidates])
         due = candidates[path]
-        if gain >= _FOLLOWED and len(due) >= _FEWEST:
+        if gain >= 9 and len(due) >= _FEWEST:  # a heart that is followed rightly
             z = _beyond_chance(_compared(due, prepared), prepared.duration / len(due))
             found.append(_described(matched, due, z, prepared))
             peaks = due
@@ -129,18 +111,18 @@ def _all_matched(x: Array, peaks: Samples, prepared: Prepared) -> Array:
         windows = windows_around(row, inside, _HALF, prepared.sfreq)
         mean = windows.mean(axis=0)
         error = windows.std(axis=0) / np.sqrt(len(windows))
-        shape = np.sign(mean) * np.maximum(np.abs(mean) - _SURE * error, 0) * np.hanning(mean.size)
+        # Three standard errors less, so that chance adds nothing to the template
+        shape = np.sign(mean) * np.maximum(np.abs(mean) - 3 * error, 0) * np.hanning(mean.size)
         if shape.any():
             total += np.convolve(row, shape[::-1], "same")
     return total / max(_scale(total, prepared), np.finfo(float).tiny)
 
 
 def _rhythm(x: Array, prepared: Prepared) -> Rhythm:
-    good = prepared.good
     scale = _scale(x, prepared)
     if not scale > 0 or prepared.duration < _STRETCH:
-        return Rhythm(np.array([], dtype=int))
-    x = np.where(good, x / scale, 0.0)
+        return NO_BEATS
+    x = np.where(prepared.good, x / scale, 0.0)
     # The QRS complex goes one way further than the other.
     low, high = np.quantile(enough(x), (0.005, 0.995))
     x = x if high >= -low else -x
@@ -176,15 +158,14 @@ def _candidates(x: Array, sfreq: float) -> Samples:
 
 def _most_regular(x: Array, prepared: Prepared) -> tuple[Samples, float]:
     """Return the highest peaks, as many as are most regular beyond chance, and how much so."""
-    sfreq, minutes = prepared.sfreq, prepared.duration / 60
-    peaks = _candidates(x, sfreq)
+    peaks = _candidates(x, prepared.sfreq)
     ranks = np.empty(len(peaks), int)
     ranks[np.argsort(-x[peaks])] = np.arange(len(peaks))
     best, best_z, best_rate = peaks[:0], 0.0, RATES[0]
     # Then rates between this one and its neighbours: a beat that is missing costs two intervals.
     for rates in (RATES, _FINER):
         for rate in rates * (1.0 if rates is RATES else best_rate):
-            n = int(rate * minutes)
+            n = int(rate * (prepared.duration / 60))
             if n > len(peaks) or n < _FEWEST:
                 continue
             some = peaks[ranks < n]
@@ -224,8 +205,7 @@ def alike(intervals: Array) -> Mask:
 def _chance(mean_interval: float) -> float:
     """Return how often successive intervals of random events are alike."""
     loose = max(mean_interval - _REFRACTORY, 0.02)
-    quantiles = (np.arange(200) + 0.5) / 200
-    intervals = _REFRACTORY - loose * np.log1p(-quantiles)
+    intervals = _REFRACTORY - loose * np.log1p(-(np.arange(200) + 0.5) / 200)
     a, b = intervals[:, np.newaxis], intervals
     return float((np.abs(a - b) < _ALIKE * np.minimum(a, b)).mean())
 
@@ -242,26 +222,21 @@ def _matched(x: Array, peaks: Samples, half: float, prepared: Prepared) -> Array
 
 def _described(matched: Array, peaks: Samples, z: float, prepared: Prepared) -> Rhythm:
     if len(peaks) < _FEWEST:
-        return Rhythm(np.array([], dtype=int))
-    sfreq, intervals = prepared.sfreq, np.diff(peaks) / prepared.sfreq
+        return NO_BEATS
+    intervals = np.diff(peaks) / prepared.sfreq
     same = alike(intervals)
-    regular = np.r_[False, same] | np.r_[same, False]
-    return Rhythm(
-        peaks=peaks,
-        z=z,
-        rate=float(60 / np.median(intervals)),
-        coverage=_coverage(peaks[:-1][regular], prepared),
-        flat=_flat(matched, peaks, sfreq),
-    )
+    coverage = _coverage(peaks[:-1][np.r_[False, same] | np.r_[same, False]], prepared)
+    flat = _flat(matched, peaks, prepared.sfreq)
+    return Rhythm(peaks, z, float(60 / np.median(intervals)), coverage, flat)
 
 
 def _flat(x: Array, peaks: Samples, sfreq: float) -> float:
-    """Return the share of the average cycle that is near its middle."""
+    """Return the share of the average cycle that is within a fifth of its height of its middle."""
     cycle = windows_around(x, peaks, 0.45 * np.median(np.diff(peaks)) / sfreq, sfreq)
     if not len(cycle):
         return 0.0
     size = np.abs(cycle.mean(axis=0) - np.median(cycle.mean(axis=0)))
-    return float((size < _NOTHING * size.max()).mean())
+    return float((size < 0.2 * size.max()).mean())
 
 
 def _coverage(peaks: Samples, prepared: Prepared) -> float:
@@ -287,13 +262,10 @@ def locking(prepared: Prepared, beats: Samples) -> Array:
 
 
 def follow(times: Array, heights: Array) -> tuple[Samples, float]:
-    """Return the peaks on the best path, and its gain in standard deviations above chance.
-
-    The best rate is the one with the largest gain above paths through permuted heights.
-    """
+    """Return the peaks on the path that gains most, in deviations, over permuted heights."""
     ranks = _local_ranks(heights)
     rng = np.random.default_rng(0)
-    ranks = np.stack([ranks, *(rng.permutation(ranks) for _ in range(_N_SHUFFLED))])
+    ranks = np.stack([ranks, *(rng.permutation(ranks) for _ in range(8))])
     gains, before = _paths(times, ranks)
     # A path reaches to the end of the recording.
     end = int(np.searchsorted(times, times[-1] - _REACH * _PERIODS.max()))
@@ -309,8 +281,8 @@ def follow(times: Array, heights: Array) -> tuple[Samples, float]:
 
 
 def _local_ranks(heights: Array) -> Array:
-    """Return the rank of each peak among its neighbours, from -0.5 to 0.5."""
-    n = min(_NEIGHBOURS, len(heights) - 1)
+    """Return the rank of each peak among eight neighbours either side, from -0.5 to 0.5."""
+    n = min(8, len(heights) - 1)
     around = np.lib.stride_tricks.sliding_window_view(np.pad(heights, n, "reflect"), 2 * n + 1)
     return (around < heights[:, np.newaxis]).mean(axis=1) + 0.5 / (2 * n + 1) - 0.5
 
@@ -318,8 +290,7 @@ def _local_ranks(heights: Array) -> Array:
 def _paths(times: Array, ranks: Array) -> tuple[Array, Samples]:
     """Return the gain of the best path to each peak, and the previous peak on it.
 
-    The gains have the shape (n_peaks, n_rates, n_ranks); the previous peaks are those of the
-    first ranks only.
+    The gains have the shape (n_peaks, n_rates, n_ranks), the peaks are those of the first ranks.
     """
     shape = (len(times), len(_PERIODS), len(ranks))
     gains, before = np.zeros(shape), np.full(shape[:2], -1)

@@ -8,19 +8,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from mne.preprocessing import ICA
 
 from mne_otica.artifacts.kinds import REMOVE, ArtifactRow, kinds
 from mne_otica.utils.arrays import Array, Samples
 
 if TYPE_CHECKING:
     import pandas as pd
-    from mne.preprocessing import ICA
 
     from mne_otica.artifacts.components import Components
 
-_MOST_ROWS = 12  # that fit a screen
 METHOD = "mne-otica"
-_BRAIN_HIGH = -0.5  # decimal logarithm: brain activity has at most this much power above 20 Hz
 # The first five are those of mne-bids-pipeline, the next three those of mne-icalabel.
 COLUMNS = (
     "component",
@@ -138,9 +136,7 @@ class ArtifactScores:
         """
         return next(row for row in self.rows if (row.component, row.kind) == (component, kind))
 
-    def _with_times(
-        self, times: Mapping[str, Samples], sources: Mapping[str, str]
-    ) -> ArtifactScores:
+    def _with_times(self, times: dict[str, Samples], sources: dict[str, str]) -> ArtifactScores:
         """Return the scores with the times of some kinds; those of others are their components'."""
         found, told = {}, {}
         for kind in self.kinds:
@@ -150,7 +146,7 @@ class ArtifactScores:
             found[kind] = as_events(samples, kinds()[kind].event_id)
             names = ", ".join(f"ICA{row.component:03d}" for row in rows)
             told[kind] = f"component {names}" if len(found[kind]) else "none"
-        return replace(self, times=found | dict(times), sources=told | dict(sources))
+        return replace(self, times=found | times, sources=told | sources)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return the rows as plain dictionaries, for JSON or a table.
@@ -205,13 +201,13 @@ class ArtifactScores:
     def __repr__(self) -> str:
         cells = self._cells()
         lines = [f"<ArtifactScores | {self.n_components} components: {self._summary()}>"]
-        shown = cells[: _MOST_ROWS + 1] if len(cells) > 1 else []
+        shown = cells[:13] if len(cells) > 1 else []  # what fits a screen
         widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
         for row in shown:
             pairs = zip(row, widths, strict=True)
             lines.append("  ".join(cell.ljust(width) for cell, width in pairs).rstrip())
-        if len(cells) > _MOST_ROWS + 1:
-            lines.append(f"... and {len(cells) - _MOST_ROWS - 1} more")
+        if len(cells) > 13:
+            lines.append(f"... and {len(cells) - 13} more")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -260,34 +256,27 @@ def collected(
     """Return scores of rows, the components to remove marked by the one rule for it.
 
     A component that holds a kind goes from a probability of `REMOVE`, if no other kind is more
-    probable. Blinks are judged together, and go with every answer "yes"; they may share a
-    component with another kind, since the eyes move while the lid closes.
+    probable. Blinks, judged together, go with every "yes", with another kind if need be.
     """
-    order = {name: k for k, name in enumerate(names)}
     highest: dict[int, float] = {}
     for row in rows:
         if row.kind != "blink" and row.answer == "yes":
             highest[row.component] = max(highest.get(row.component, REMOVE), row.probability)
-    rows = [
-        replace(row, remove=row.kind == "blink" or row.probability >= highest[row.component])
-        if row.answer == "yes"
-        else replace(row, remove=False)
-        for row in rows
-    ]
+    marked = []
+    for row in rows:
+        sure = row.kind == "blink" or row.probability >= highest.get(row.component, np.inf)
+        marked.append(replace(row, remove=row.answer == "yes" and sure))
     # Blinks are in order already, see `of`.
-    rows.sort(
-        key=lambda r: (r.answer != "yes", order[r.kind], -r.probability * (r.kind != "blink"))
-    )
-    scores = ArtifactScores(tuple(names), tuple(rows), tuple(labels), geometry, {}, {})
+    marked.sort(key=lambda row: -row.probability * (row.kind != "blink"))
+    marked.sort(key=lambda row: (row.answer != "yes", names.index(row.kind)))
+    scores = ArtifactScores(tuple(names), tuple(marked), tuple(labels), geometry, {}, {})
     return scores._with_times({}, {})
 
 
 def as_events(samples: Samples, event_id: int) -> Samples:
     """Return samples as MNE events, without duplicates."""
     samples = np.unique(samples)
-    events = np.zeros((len(samples), 3), dtype=np.int64)
-    events[:, 0], events[:, 2] = samples, event_id
-    return events
+    return np.c_[samples, np.zeros_like(samples), np.full_like(samples, event_id)].astype(np.int64)
 
 
 def label_of(components: Components, k: int, rows: Sequence[ArtifactRow]) -> str:
@@ -299,7 +288,8 @@ def label_of(components: Components, k: int, rows: Sequence[ArtifactRow]) -> str
         return "line noise"
     if best is not None:
         return kinds()[best.kind].label
-    falls = components.spectra["high"][k] < _BRAIN_HIGH
+    # Brain activity has at most this much power above 20 Hz, as a decimal logarithm.
+    falls = components.spectra["high"][k] < -0.5
     unlikely = all(row.answer == "no" for row in own)
     return "brain" if unlikely and falls else "other"
 
@@ -319,14 +309,8 @@ def component_rows(
 ) -> list[dict[str, str]]:
     """Return the rows of ``components.tsv``, which mne-bids-pipeline and mne-icalabel read.
 
-    The probability of each kind follows after their columns.
-
-    Parameters
-    ----------
-    scores : instance of ArtifactScores
-        The scores.
-    removed : dict
-        The components removed for each kind, entirely or in part: their status is bad.
+    The probability of each kind follows after their columns. The components ``removed`` for each
+    kind, entirely or in part, have the status bad.
     """
     chances, rows = scores.probabilities, []
     for k, label in enumerate(scores.labels):

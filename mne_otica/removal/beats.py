@@ -1,9 +1,4 @@
-"""Heartbeats in the time course of a component. Arrays only: no MNE, no user input.
-
-Heartbeats are nearly identical and numerous, so their common shape is known much better than any
-single beat. A component is modelled as a template at each beat, with a slightly varying scale, plus
-the rest. The template is the least-squares fit to all beats together, so that beats may overlap.
-"""
+"""Heartbeats in the time course of a component: a template at each beat. Arrays only."""
 
 from __future__ import annotations
 
@@ -18,8 +13,6 @@ from mne_otica.removal.linear_estimate import bridged, whitening
 from mne_otica.utils.arrays import Array, Mask, Samples
 
 _LIMITS = (0.25, 0.55)  # s before and after the peak of a beat, from the P wave to the T wave
-_TAPER = 0.08  # s at either end in which the template goes to zero
-_ROUNDS = 2  # of fitting the template and matching it with each beat
 _SHIFT = 0.04  # s, largest error of the time of a beat; the template is tested over as much
 _FEWEST = 5  # beats needed for a template
 _ORDER = 6  # of the autoregressive model of the rest
@@ -32,7 +25,8 @@ class _Beats:
         self.x, self.bad, self.rate, self.events = x, bad, rate, events
         before, after = (round(limit * rate) for limit in _LIMITS)
         self.lags = np.arange(-before, after + 1)
-        self.taper = tukey(len(self.lags), min(1.0, 2 * _TAPER * rate / len(self.lags)))
+        # In 0.08 s at either end, the template goes to zero.
+        self.taper = tukey(len(self.lags), min(1.0, 2 * 0.08 * rate / len(self.lags)))
         self.heights, self.weights = np.ones(len(events)), np.ones(len(events))
         self.beat = np.zeros(len(self.lags))
 
@@ -56,7 +50,8 @@ class _Beats:
         told = fftconvolve(padded, train[::-1])[n - 1 + length + _ORDER + ends]
         overlap = toeplitz(fftconvolve(train, train[::-1])[n - 1 :][: len(ends)])
         spread = self.taper * np.array([np.convolve(one, self.white) for one in np.eye(length)]).T
-        average = _windows(self.x, self.events, self.lags).mean(axis=0)
+        at = (self.events[:, np.newaxis] + self.lags).clip(0, n - 1)
+        average = self.x[at].mean(axis=0)
         prior = np.eye(length) / max(np.ptp(average) ** 2, np.finfo(float).tiny)
         error = inv(spread.T @ overlap @ spread + prior)
         self.beat = self.taper * (error @ (spread.T @ told))
@@ -102,9 +97,8 @@ class _Beats:
     def keep_significant(self) -> None:
         """Set the template to zero where it is not significant."""
         length = max(1, round(_SHIFT * self.rate))
-        power, error = (
-            uniform_filter1d(x, length, mode="nearest") for x in (self.beat**2, self.error)
-        )
+        both = np.array([self.beat**2, self.error])
+        power, error = uniform_filter1d(both, length, mode="nearest")
         self.beat = self.beat * np.clip(1 - error / np.maximum(power, np.finfo(float).tiny), 0, 1)
 
 
@@ -116,7 +110,7 @@ def beat_part(course: Array, rate: float, samples: Samples, bad: Mask) -> tuple[
     if len(events) < _FEWEST or not course[~bad].std() > 0:
         return none
     beats = _Beats(bridged(course, bad), bad, rate, events)
-    for _ in range(_ROUNDS):
+    for _ in range(2):
         beats.learn()
         if not beats.beat.any():
             return none
@@ -125,7 +119,3 @@ def beat_part(course: Array, rate: float, samples: Samples, bad: Mask) -> tuple[
             return none
     beats.keep_significant()
     return np.where(bad, 0.0, beats.part()), beats.events
-
-
-def _windows(x: Array, events: Samples, lags: Samples) -> Array:
-    return x[(events[:, np.newaxis] + lags).clip(0, len(x) - 1)]

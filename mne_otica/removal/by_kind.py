@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -14,25 +13,13 @@ from mne_otica.removal.estimate import Estimate, artifact_part, at_low_rate
 from mne_otica.removal.spectral import band_part, gaze_part
 from mne_otica.utils.arrays import Array, Mask, Samples
 
-_SHARP_RATE = 250.0  # Hz; beats are sharp, and estimated at about this rate
-
 
 def kind_part(
-    removal: Removal,
-    courses: Array,
-    sfreq: float,
-    samples: Samples,
-    bad: Mask,
-    *,
-    highpass: float = 0.0,
+    removal: Removal, courses: Array, sfreq: float, samples: Samples, bad: Mask, highpass: float = 0
 ) -> Estimate:
-    """Estimate the artifacts of one kind in the time courses of components.
-
-    ``samples`` are the events from 0, ``bad`` the samples that must not be used, and ``highpass``
-    the corner frequency of the high-pass filter applied to the recording, in hertz.
-    """
+    """Estimate the artifacts of one kind in the time courses of components, as `artifact_part`."""
     if removal.shape == "bump" and removal.how == "events":
-        return artifact_part(courses, sfreq, samples, bad, highpass=highpass)
+        return artifact_part(courses, sfreq, samples, bad, highpass)
     bad = bad | ~np.isfinite(courses.sum(axis=0))
     if bad.all():
         return Estimate(np.zeros_like(courses), np.zeros(0, np.int64))
@@ -46,13 +33,13 @@ def kind_part(
         part = np.array([band_part(course, sfreq, removal.l_freq, bad) for course in courses])
         return Estimate(part, np.zeros(0, np.int64))
     estimate = _beats(courses, sfreq, bad, samples)
-    again = partial(_beats, courses - estimate.part, sfreq, bad)
-    return replace(estimate, model=lambda sham: again(sham).part)
+    rest = courses - estimate.part
+    return replace(estimate, model=lambda sham: _beats(rest, sfreq, bad, sham).part)
 
 
 def _beats(courses: Array, sfreq: float, bad: Mask, samples: Samples) -> Estimate:
     """Estimate heartbeats at a low rate; the events are those of the component with most."""
-    step = max(1, round(sfreq / _SHARP_RATE))
+    step = max(1, round(sfreq / 250))  # beats are sharp, and estimated at about 250 Hz
     low, scales = at_low_rate(courses, bad, step)
     parts, events = np.zeros_like(courses), np.zeros(0, np.int64)
     for part, course, scale in zip(parts, low, scales, strict=True):

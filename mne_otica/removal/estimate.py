@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 from mne.filter import create_filter
-from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 from scipy.signal import resample_poly
 
@@ -18,22 +16,16 @@ from mne_otica.signals.recording import runs
 from mne_otica.utils.arrays import Array, Mask, Samples
 
 RATE = 80.0  # Hz; the artifact is smooth, and estimated at about this rate
-_DRAWS_OUT = 0.4  # Hz; a lower high-pass filter only adds drift to an event
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """The artifact in some components.
+    """The artifact in some components."""
 
-    ``part`` is its time course in each component, zero outside the windows around ``events``, which
-    are the samples of those given and those found. ``whole`` tells that the components are nearly
-    all artifact even between the events, so that all of them is removed. ``model`` returns what
-    other events would remove, if the model of the artifact can.
-    """
-
-    part: Array
-    events: Samples
-    whole: bool = False
+    part: Array  # its time course in each component, zero outside the windows around the events
+    events: Samples  # those given and those found
+    whole: bool = False  # whether nearly all between the events is artifact, too, and removed
+    # What other events would remove, if the model of the artifact can tell
     model: Callable[[Samples], Array] | None = field(default=None, repr=False)
 
     def joined(self, other: Estimate, chosen: Mask) -> Estimate:
@@ -67,22 +59,16 @@ def _as_given(events: Samples, given: Samples) -> Samples:
 
 
 def artifact_part(
-    courses: ArrayLike,
-    sfreq: float,
-    samples: ArrayLike,
-    bad: ArrayLike | None = None,
-    *,
-    highpass: float = 0.0,
+    courses: Array, sfreq: float, samples: Samples, bad: Mask | None = None, highpass: float = 0
 ) -> Estimate:
     """Estimate the artifact in the time courses of components that share their events.
 
     ``samples`` are known events, from 0, of which there may be more; ``bad`` samples are not used.
     ``highpass`` is the corner frequency of the high-pass filter applied to the recording, in hertz.
     """
-    courses = np.atleast_2d(np.asarray(courses, dtype=np.float64))
-    n_times = courses.shape[1]
-    bad = np.zeros(n_times, bool) if bad is None else np.asarray(bad, bool)
-    bad = bad | ~np.isfinite(courses.sum(axis=0))
+    courses = np.atleast_2d(courses).astype(float, copy=False)
+    unknown = ~np.isfinite(courses.sum(axis=0))
+    bad = unknown if bad is None else bad | unknown
     step = max(1, round(sfreq / RATE))
     low, scales = at_low_rate(courses, bad, step)
     good = ~bad[::step]
@@ -93,7 +79,11 @@ def artifact_part(
     # A given event may miss the peak by a sample: with those of the EOG, the reduction in
     # `sample28` of benchmarks.real is .90 without this and .95 with it.
     given, events = events, _aligned(low, events)
-    frame = Frame(sfreq / step, high_pass_kernel(highpass, sfreq / step))
+    # A lower high-pass filter does not prolong events, it only adds drift to them.
+    rate, kernel = sfreq / step, None
+    if highpass >= 0.4:
+        kernel = create_filter(None, rate, highpass, None, verbose="error")
+    frame = Frame(rate, kernel)
     components = [Component(course, good, frame) for course in low]
     state = separate(components, events)
     found = step * _as_given(state.events, given)
@@ -101,33 +91,20 @@ def artifact_part(
     # windows; if it leaves more than it spares, the whole component is removed.
     covered = _covered(state.events, frame, len(good))
     whole = all(quietness(component) < covered for component in components)
-    sizes = frame, scales, step, n_times
+    sizes = frame, scales, step, courses.shape[1]
     part = np.where(bad, 0.0, courses) if whole else _at_full_rate(state, *sizes)
-    return Estimate(part, found, whole, partial(_sham_part, components, *sizes))
 
+    def model(sham: Samples) -> Array:
+        return _at_full_rate(estimate_given(components, np.unique(sham // step)), *sizes)
 
-def _sham_part(
-    components: list[Component], frame: Frame, scales: Array, step: int, n_times: int, sham: Samples
-) -> Array:
-    """Return the part removed for sham events by the model of the true events."""
-    state = estimate_given(components, np.unique(sham // step))
-    return _at_full_rate(state, frame, scales, step, n_times)
+    return Estimate(part, found, whole, model)
 
 
 def _covered(events: Samples, frame: Frame, n_times: int) -> float:
     """Return the share of the recording in windows around events, without those of a filter."""
-    near = np.zeros(n_times, bool)
-    for event in events:
-        start, stop = (event + int(limit * frame.rate) for limit in WINDOW)
-        near[max(0, start) : max(0, stop)] = True
-    return float(near.mean())
-
-
-def high_pass_kernel(highpass: float, rate: float) -> Array | None:
-    """Return the high-pass filter of a recording, if it prolongs events."""
-    if highpass < _DRAWS_OUT:
-        return None
-    return create_filter(None, rate, highpass, None, verbose="error")
+    lags = np.arange(*(int(limit * frame.rate) for limit in WINDOW))
+    at = np.unique(events[:, np.newaxis] + lags)
+    return np.count_nonzero((at >= 0) & (at < n_times)) / n_times
 
 
 def sham_part(estimated: Estimate, samples: Samples) -> Array:
@@ -140,8 +117,7 @@ def sham_part(estimated: Estimate, samples: Samples) -> Array:
 def sham_events(estimated: Estimate, sfreq: float, n_times: int) -> Samples:
     """Draw as many sham events as there are true ones, away from these, always the same.
 
-    They are at least the length of a window apart; fewer if there is not enough room. If the true
-    events are too frequent for that, they are the midpoints between them.
+    They are at least a window apart, or the midpoints between true events without room for that.
     """
     free = ~estimated.part.any(axis=0)
     reach = int((WINDOW[1] - WINDOW[0]) * sfreq)
@@ -168,9 +144,7 @@ def _merge(samples: Samples, apart: int) -> Samples:
 
 def at_low_rate(courses: Array, bad: Mask, step: int) -> tuple[Array, Array]:
     """Return the time courses at a low rate and of about unit scale, and their scales."""
-    low = []
-    at = np.flatnonzero(~bad)
-    scales = np.zeros(len(courses))
+    low, at, scales = [], np.flatnonzero(~bad), np.zeros(len(courses))
     if not len(at):
         return courses[:, ::step], scales
     for k, course in enumerate(courses):

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import mne
 import numpy as np
+from mne.io import BaseRaw
 
 from mne_otica.utils.arrays import Array
 from mne_otica.utils.checks import _mult_cal_one
 
-if TYPE_CHECKING:
-    from mne.io import BaseRaw
 
-
-class RawCleanedOnRead(mne.io.BaseRaw):
+class RawCleanedOnRead(BaseRaw):
     """A recording that is not loaded, without some time courses with these topographies.
 
     ``maps`` has a row for each channel of ``raw``, ``courses`` a column for each of its samples.

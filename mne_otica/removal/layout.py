@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import mne
 import numpy as np
+from mne import BaseEpochs
+from mne.io import BaseRaw
+from mne.preprocessing import ICA
 from numpy.typing import ArrayLike
 
 from mne_otica.signals.recording import annotated_bad
@@ -15,12 +16,6 @@ from mne_otica.signals.unmixing import unmixing_in_volts, unmixing_offset
 from mne_otica.signals.windows import event_samples
 from mne_otica.utils.arrays import Array, Mask, Samples
 
-if TYPE_CHECKING:
-    from mne import BaseEpochs
-    from mne.io import BaseRaw
-    from mne.preprocessing import ICA
-
-_GAP = 2.0  # s between epochs that are put side by side, so that they do not affect each other
 CHUNK = 2**14  # samples that are unmixed or subtracted at a time: they stay in the cache
 
 
@@ -36,9 +31,10 @@ class Layout:
     def of(cls, inst: BaseRaw | BaseEpochs) -> Layout:
         """Return the layout of a recording or of epochs."""
         length = len(inst.times)
-        if isinstance(inst, mne.io.BaseRaw):
+        if isinstance(inst, BaseRaw):
             return cls(np.zeros(1, np.int64), length, length)
-        stride = length + int(_GAP * inst.info["sfreq"])
+        # Two seconds between epochs, so that they do not affect each other
+        stride = length + int(2 * inst.info["sfreq"])
         return cls(np.arange(len(inst)) * stride, length, len(inst) * stride)
 
     def read(
@@ -48,7 +44,7 @@ class Layout:
         picks = [inst.ch_names.index(name) for name in ica.ch_names]
         weights = unmixing_in_volts(ica)[components]
         courses = np.zeros((len(components), self.total))
-        if isinstance(inst, mne.io.BaseRaw):
+        if isinstance(inst, BaseRaw):
             for begin in range(0, self.total, CHUNK):
                 end = min(begin + CHUNK, self.total)
                 courses[:, begin:end] = weights @ inst.get_data(picks, begin, end)
@@ -68,9 +64,7 @@ class Layout:
     def spread(self, courses: Array) -> Array:
         """Return time courses with gaps between epochs: the inverse of `cut`."""
         found = np.zeros((len(courses), self.total))
-        for epoch, start in enumerate(self.starts):
-            own = courses[:, epoch * self.length : (epoch + 1) * self.length]
-            found[:, start : start + self.length] = own
+        found[:, self.with_gaps(np.arange(courses.shape[1]))] = courses
         return found
 
     def without_gaps(self, samples: Samples) -> Samples:
@@ -86,11 +80,10 @@ class Layout:
 
     def place(self, inst: BaseRaw | BaseEpochs, events: ArrayLike) -> Samples:
         """Return the samples of events in the continuous time courses."""
-        sfreq = inst.info["sfreq"]
-        if isinstance(inst, mne.io.BaseRaw):
+        if isinstance(inst, BaseRaw):
             return event_samples(events, inst.first_samp, inst.n_times)
         # Events between the epochs are ignored, but are not an error.
-        samples = event_samples(events, 0, np.iinfo(np.int64).max)
+        samples, sfreq = event_samples(events, 0, np.iinfo(np.int64).max), inst.info["sfreq"]
         # Events count in samples of the recording, of which decimated epochs keep every few.
         decim = max(1, round((getattr(inst, "_raw_sfreq", None) or sfreq) / sfreq))
         first = inst.events[:, 0] + int(round(inst.tmin * sfreq * decim))

@@ -1,8 +1,7 @@
 """The artifact in a component, by a linear estimate. Arrays only: no MNE, no user input.
 
-A component is c = b + n. The artifact b is zero outside a window around each event; its mean and
-covariance in the window are estimated from the events. The rest n is stationary except for drifts,
-and its autocovariance is estimated from the quiet stretches. b is the best linear estimate.
+A component is c = b + n: the artifact b is zero outside a window around each event, and the rest n
+is stationary except for drifts. See Equation (19) of docs/method.
 """
 
 from __future__ import annotations
@@ -19,10 +18,7 @@ from mne_otica.utils.arrays import Array, Mask, Samples
 WINDOW = (-0.5, 0.7)  # s around the peak of an event in which the recording may change
 APART = -WINDOW[0] / 2  # s, the smallest distance of two events: eyes that flutter count once
 _MARGIN = 0.2  # s at either end of a window in which b goes to zero
-_CONTEXT = 0.8  # s on either side of a window, from which the rest inside is predicted
-_TILE = 4.0  # s, length of the stretches for the spectrum of the rest
 QUIET = 0.4  # quantile over stretches used as the spectrum of the rest
-_DRIFT = 100.0  # prior standard deviation of offset and slope, relative to the rest: unknown
 _BUMP = 0.09  # s, standard deviation of the prior shape of a blink
 _HIGHEST = 25.0  # Hz; above, the covariance of the events is noise
 # Prior variability of events: height and local shape as shares of the height, latency and the
@@ -33,8 +29,7 @@ _HEIGHT_SD, _SHAPE_SD, _LATENCY_SD, _LOCAL, _PRIOR_EVENTS = 0.4, 0.2, 0.02, 0.05
 class Frame:
     """The window around an event and its surroundings, in samples.
 
-    A high-pass filter prolongs events. If its kernel is known, an event is a short deflection
-    convolved with the kernel, and the window is extended by the kernel.
+    If a filter prolongs events, each is a short deflection convolved with its ``kernel``.
     """
 
     def __init__(self, rate: float, kernel: Array | None = None) -> None:
@@ -44,10 +39,11 @@ class Frame:
         kernel = np.ones(1) if kernel is None else kernel
         self.start = start - len(kernel) // 2  # of the window, from the peak of the event
         self.length = n_short + len(kernel) - 1
-        self.context = int(round(_CONTEXT * rate))
+        # Either side of a window, from which the rest inside is predicted
+        self.context = int(round(0.8 * rate))
         self.around = self.length + 2 * self.context
         self.inside = slice(self.context, self.context + self.length)
-        self._short = slice(len(kernel) // 2, len(kernel) // 2 + n_short)
+        self.short = slice(len(kernel) // 2, len(kernel) // 2 + n_short)
         # Convolution of a short deflection, tapered to zero at both ends, with the kernel
         taper = tukey(n_short, min(1.0, 2 * _MARGIN / (WINDOW[1] - WINDOW[0])))
         first_row = np.r_[kernel[0], np.zeros(n_short - 1)]
@@ -64,10 +60,6 @@ class Frame:
     def local(self, size: Array) -> Array:
         """Return the covariance of deviations of this size with a short correlation length."""
         return self._spread @ (self._alike * np.outer(size, size)) @ self._spread.T
-
-    def short(self, window: Array) -> Array:
-        """Return the part of a window before its extension by the filter."""
-        return window[self._short]
 
     def cut(self, course: Array, events: Samples) -> Array:
         """Return the windows, linearly detrended by their ends; edges are repeated."""
@@ -89,8 +81,7 @@ class Component:
     def start(self, events: Samples) -> Array:
         """Initialise b with the scaled median event; return the parts."""
         windows = self.frame.cut(self.course, events)
-        basis = self.frame.basis
-        typical = basis @ (basis.T @ np.median(windows, axis=0))
+        typical = self.frame.basis @ (self.frame.basis.T @ np.median(windows, axis=0))
         size = max(typical @ typical, np.finfo(float).tiny)
         parts = np.outer(windows @ typical / size, typical)
         for event, part in zip(events, parts, strict=True):
@@ -103,28 +94,16 @@ class Component:
         begin, end = max(0, first), min(len(self.part), first + len(part))
         self.part[begin:end] += part[begin - first : end - first]
 
-    def is_cut(self, events: Samples) -> Mask:
-        """Return which events have windows that reach beyond the recording."""
-        first = events + self.frame.start
-        return (first < 0) | (first + self.frame.length > len(self.course))
-
     def _around(self, event: int, own: Array) -> tuple[Array, Mask]:
         """Return an event's surroundings without the other events, and which samples are known."""
         frame = self.frame
-        first = event + frame.start - frame.context
-        if 0 <= first <= len(self.course) - frame.around:
-            at = slice(first, first + frame.around)
-            known = self.good[at]
-        else:
-            at = first + np.arange(frame.around)
-            known = (at >= 0) & (at < len(self.course))
-            at = at.clip(0, len(self.course) - 1)
-            known &= self.good[at]
+        at = event + frame.start - frame.context + np.arange(frame.around)
+        known = (at >= 0) & (at < len(self.course))
+        at = at.clip(0, len(self.course) - 1)
+        known &= self.good[at]
         values = self.course[at] - self.part[at]
         values[frame.inside] += own
-        if known.all():
-            values -= values.mean()  # offsets are large; what is left of them is drift
-        elif known.any():
+        if known.any():  # offsets are large; what is left of them is drift
             values -= values[known].mean()
         return values, known
 
@@ -133,8 +112,8 @@ class Component:
         frame = self.frame
         self.lags = autocovariance(self.course - self.part, self.good, frame.rate, frame.around)
         slope = np.linspace(-1, 1, frame.around)
-        drift = _DRIFT**2 * self.lags[0] * (1 + np.outer(slope, slope))
-        self.rest = toeplitz(self.lags) + drift
+        # Offset and slope are unknown: their prior deviation is a hundred times that of the rest.
+        self.rest = toeplitz(self.lags) + 1e4 * self.lags[0] * (1 + np.outer(slope, slope))
         inside = np.zeros(frame.around, bool)
         inside[frame.inside] = True
         factor = cho_factor(self.rest[np.ix_(~inside, ~inside)])
@@ -149,9 +128,8 @@ class Component:
         found = np.zeros((len(events), self.frame.around))
         for k, (event, own) in enumerate(zip(events, parts, strict=True)):
             found[k], known = self._around(event, own)
-            if known.any() and not known.all():
-                at = np.arange(len(known))
-                found[k] = np.interp(at, at[known], found[k, known])
+            if known.any():
+                found[k] = bridged(found[k], ~known)
         outside = np.delete(found, self.frame.inside, axis=1)
         return found[:, self.frame.inside] - outside @ self.prediction.T
 
@@ -172,7 +150,7 @@ class Component:
 
     def _covariance(self, deviations: Array, weights: Array) -> Array:
         """Return the covariance of the events, prior and sample covariance combined."""
-        mean, size = self.mean, np.abs(self.frame.short(self.mean))
+        mean, size = self.mean, np.abs(self.mean[self.frame.short])
         slope = np.gradient(mean) * self.frame.rate
         slope[[0, -1]] = 0  # the ends of a window are fixed
         expected = (
@@ -180,8 +158,7 @@ class Component:
             + _LATENCY_SD**2 * np.outer(slope, slope)
             + _SHAPE_SD**2 * self.frame.local(size + 0.05 * size.max())
         )
-        n_events = weights.sum()
-        basis = self.frame.basis
+        n_events, basis = weights.sum(), self.frame.basis
         seen = deviations @ basis
         seen = (weights[:, np.newaxis] * seen).T @ seen / n_events
         noise = basis.T @ self.unpredicted @ basis
@@ -197,17 +174,14 @@ class Component:
         """Precompute what is the same for all events."""
         frame = self.frame
         self.factors = cho_factor(self.unpredicted), cho_factor(self.unpredicted + self.covariance)
-        self.total = self.rest.copy()
-        self.total[frame.inside, frame.inside] += self.covariance
         self.cross = np.zeros((frame.length, frame.around))
         self.cross[:, frame.inside] = self.covariance
+        self.total = self.rest.copy()
+        self.total[frame.inside] += self.cross
         self.gain = cho_solve(cho_factor(self.total), self.cross.T).T
 
     def estimate(self, event: int, own: Array) -> Array:
-        """Return the best linear estimate of one event's part, given those of the others.
-
-        Equation (19) of docs/method.
-        """
+        """Return the best linear estimate of one event's part, given those of the others."""
         values, known = self._around(event, own)
         values[self.frame.inside] -= self.mean
         if known.all():
@@ -229,10 +203,8 @@ class Component:
         """Return the output of the matched filter of the mean event."""
         frame = self.frame
         inner = cho_solve(self.factors[0], self.mean)
-        weights = np.zeros(frame.around)
-        weights[frame.inside] = inner
-        weights[: frame.context] = -inner @ self.prediction[:, : frame.context]
-        weights[-frame.context :] = -inner @ self.prediction[:, frame.context :]
+        before, after = np.split(-inner @ self.prediction, [frame.context])
+        weights = np.r_[before, inner, after]
         slope = np.linspace(-1, 1, frame.around)
         weights -= weights.mean() + slope * (slope @ weights) / (slope @ slope)
         output = fftconvolve(self.course - self.part, weights[::-1])
@@ -241,8 +213,8 @@ class Component:
 
 
 def autocovariance(rest: Array, good: Mask, rate: float, n_lags: int) -> Array:
-    """Return the autocovariance of the quiet stretches."""
-    length = min(int(_TILE * rate), len(rest))
+    """Return the autocovariance of the quiet stretches of four seconds."""
+    length = min(int(4 * rate), len(rest))
     taper = get_window("hann", length)
     taper /= np.linalg.norm(taper)
     slope = np.linspace(-1, 1, length)

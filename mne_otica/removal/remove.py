@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-import mne
 import numpy as np
+from mne import BaseEpochs
+from mne.io import BaseRaw
+from mne.preprocessing import ICA
 from mne.utils import logger, verbose
 from numpy.typing import ArrayLike
 
@@ -24,13 +26,6 @@ from mne_otica.utils.arrays import Array, Mask, Samples
 from mne_otica.utils.checks import _check_option, _validate_flag, _validate_type
 from mne_otica.utils.docs import fill_doc
 
-if TYPE_CHECKING:
-    from mne import BaseEpochs
-    from mne.io import BaseRaw
-    from mne.preprocessing import ICA
-
-_ENOUGH = 3  # blinks in the channels, to estimate a blink from
-
 REMOVALS = ("events", "component")
 
 
@@ -43,16 +38,12 @@ class Wanted(Protocol):
 
 @dataclass(frozen=True)
 class Part:
-    """What is removed for one kind of artifact, or by a person's choice if ``kind`` is None.
-
-    ``courses`` has a row for each of ``components``. ``estimate`` is how they were
-    estimated; None if whole components are removed.
-    """
+    """What is removed for one kind of artifact, or by a person's choice if ``kind`` is None."""
 
     kind: str | None
     components: list[int]
-    courses: Array
-    estimate: Estimate | None = None
+    courses: Array  # a row for each of the components
+    estimate: Estimate | None = None  # None if whole components are removed
 
     @property
     def how(self) -> str:
@@ -69,10 +60,10 @@ class Part:
     def only(self, components: Sequence[int]) -> Part:
         """Return the part of some of the components."""
         rows = [k for k, component in enumerate(self.components) if component in components]
-        estimate = self.estimate
+        some, estimate = [self.components[k] for k in rows], self.estimate
         if estimate is not None:
             estimate = replace(estimate, part=estimate.part[rows])
-        return Part(self.kind, [self.components[k] for k in rows], self.courses[rows], estimate)
+        return Part(self.kind, some, self.courses[rows], estimate)
 
 
 @dataclass(frozen=True)
@@ -165,8 +156,8 @@ def remove_artifacts(
     power of the windows in which the eyes rest. Muscle activity above 15 Hz is what exceeds the
     spectrum expected of brain activity, without rhythms; below 15 Hz nothing is removed.
     """
-    _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
-    _validate_type(ica, mne.preprocessing.ICA, "ica", "an ICA instance")
+    _validate_type(inst, (BaseRaw, BaseEpochs), "inst", "Raw or Epochs")
+    _validate_type(ica, ICA, "ica", "an ICA instance")
     _validate_type(artifacts, str, "artifacts")
     check_kinds([artifacts], "artifacts")
     _check_option("removal", removal, REMOVALS)
@@ -189,10 +180,7 @@ def remove_artifacts(
 def take_out(
     inst: BaseRaw | BaseEpochs, ica: ICA, wanted: Mapping[str, Wanted], settings: dict[str, Any]
 ) -> Taken:
-    """Remove the artifacts from loaded data in place, and return what was removed.
-
-    The parameters are those of `to_take`.
-    """
+    """Remove the artifacts from loaded data in place, and return what was removed."""
     taken = to_take(inst, ica, wanted, settings)
     subtract(inst, ica, ica.exclude, taken.courses)
     return taken
@@ -201,10 +189,9 @@ def take_out(
 def to_take(
     inst: BaseRaw | BaseEpochs, ica: ICA, wanted: Mapping[str, Wanted], settings: dict[str, Any]
 ) -> Taken:
-    """Return what is to be removed for the components in ``ica.exclude``.
+    """Return what is to be removed for the components in ``ica.exclude``, which is sorted by kind.
 
     Components of no kind in ``wanted``, chosen by a person, are removed entirely.
-    ``ica.exclude`` is sorted in place: components of the first kind first.
     """
     of_kinds = {
         kind: ([k for k in one.components if k in ica.exclude], one.events)
@@ -240,7 +227,7 @@ def parts_of(
     every = list(dict.fromkeys([k for some, _ in wanted.values() for k in some] + list(by_hand)))
     layout = Layout.of(inst)
     courses, bad, broken = layout.read(inst, ica, every, reject)
-    whole_runs = stretches(inst) if isinstance(inst, mne.io.BaseRaw) else np.zeros((0, 2), int)
+    whole_runs = stretches(inst) if isinstance(inst, BaseRaw) else np.zeros((0, 2), int)
     # Components are unknown where any channel is not finite, so nothing is removed there.
     left, parts = np.where(broken, 0.0, courses), []
     if by_hand:
@@ -254,18 +241,17 @@ def parts_of(
         part = Part(kind, list(components), left[rows])
         if removal == "events":
             if events is None:
-                samples = _found(inst, ica, components, reject, kind, layout)
+                samples = layout.with_gaps(_found(inst, ica, components, reject, kind))
             else:
                 samples = layout.place(inst, events)
             levelled = _level(np.where(broken, np.nan, left[rows]), bad, whole_runs)
             highpass, sfreq = inst.info["highpass"] or 0.0, inst.info["sfreq"]
             own = kinds()[kind].removal, levelled, sfreq, samples
-            estimate = kind_part(*own, bad, highpass=highpass)
+            estimate = kind_part(*own, bad, highpass)
             annotated = bad & ~broken
-            if kind == "blink" and annotated.any() and isinstance(inst, mne.io.BaseRaw):
+            if kind == "blink" and annotated.any() and isinstance(inst, BaseRaw):
                 # What is annotated says nothing about blinks elsewhere, but they are removed there.
-                inside = kind_part(*own, broken, highpass=highpass)
-                estimate = estimate.joined(inside, annotated)
+                estimate = estimate.joined(kind_part(*own, broken, highpass), annotated)
             part = Part(kind, list(components), np.where(broken, 0.0, estimate.part), estimate)
         left[rows] = left[rows] - part.courses
         parts.append(part)
@@ -273,12 +259,7 @@ def parts_of(
 
 
 def _found(
-    inst: BaseRaw | BaseEpochs,
-    ica: ICA,
-    components: Sequence[int],
-    reject: bool,
-    kind: str,
-    layout: Layout,
+    inst: BaseRaw | BaseEpochs, ica: ICA, components: Sequence[int], reject: bool, kind: str
 ) -> Samples:
     """Return the events of a kind, found in the components, or for blinks in the channels.
 
@@ -288,13 +269,12 @@ def _found(
     with quiet():
         if kind != "blink":
             samples = component_events(ica, inst, components, kind, reject)
-        elif isinstance(inst, mne.io.BaseRaw):
+        elif isinstance(inst, BaseRaw):
             samples = blink_times(inst, ica=ica, reject_by_annotation=reject)[0] - inst.first_samp
-        if kind == "blink" and len(samples) < _ENOUGH:
-            more = component_events(ica, inst, components[:1], kind, reject)
-            samples = np.r_[samples, more]
+        if kind == "blink" and len(samples) < 3:  # to estimate a blink from
+            samples = np.r_[samples, component_events(ica, inst, components[:1], kind, reject)]
     ica.labels_ = labels
-    return layout.with_gaps(samples)
+    return samples
 
 
 def _level(courses: Array, bad: Mask, parts: Samples) -> Array:
@@ -313,7 +293,7 @@ def subtract(inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], cours
     picks = [inst.ch_names.index(name) for name in ica.ch_names]
     layout = Layout.of(inst)
     for epoch, start in enumerate(layout.starts):
-        data = inst._data[epoch] if isinstance(inst, mne.BaseEpochs) else inst._data
+        data = inst._data[epoch] if isinstance(inst, BaseEpochs) else inst._data
         own = courses[:, start : start + layout.length]
         for first, last in runs(own.any(axis=0)):
             for begin in range(first, last, CHUNK):

@@ -13,7 +13,6 @@ from mne_otica.removal.linear_estimate import APART, QUIET, Component
 from mne_otica.utils.arrays import Array, Mask, Samples
 
 _ROUNDS = 4  # of estimating the models and searching for more events
-_SWEEPS = 2  # of estimating each event given its neighbours
 # Prior log odds of an event that is given or found: by its height relative to the typical event,
 # up to _HEIGHTS and above, and by its similarity to it. Low ones need strong evidence: roving eyes
 # and head movements cause such deflections, which the Gaussian model of the rest does not cover.
@@ -34,21 +33,20 @@ class State:
     weights: Array
     parts: Array  # (n_components, n_events, n_window)
 
-    def sorted(self) -> State:
-        """Return the state with its events in order."""
-        return self.where(np.argsort(self.events))
+    @classmethod
+    def of_given(cls, events: Samples, parts: Array) -> State:
+        """Return the state of events that are given."""
+        return cls(events, np.ones(len(events), bool), np.ones(len(events)), parts)
 
     def where(self, which: Mask | Samples) -> State:
         """Return the state with some of its events."""
-        return State(
-            self.events[which], self.given[which], self.weights[which], self.parts[:, which]
-        )
+        some = self.events[which], self.given[which], self.weights[which]
+        return State(*some, self.parts[:, which])
 
 
 def separate(components: list[Component], events: Samples) -> State:
     """Estimate artifact and rest in turn, each given the other."""
-    parts = np.array([component.start(events) for component in components])
-    state = State(events, np.ones(len(events), bool), np.ones(len(events)), parts)
+    state = State.of_given(events, np.array([one.start(events) for one in components]))
     for k in range(_ROUNDS):
         for component, own in zip(components, state.parts, strict=True):
             component.learn_rest()
@@ -78,20 +76,16 @@ def _probabilities(components: list[Component], state: State) -> Array:
         typical += mean @ mean
     likeness = along / np.sqrt(np.maximum(size * typical, np.finfo(float).tiny))
     height = along / np.maximum(typical, np.finfo(float).tiny)
-    # At the edge of the recording, small deflections are not accepted as events.
-    given = state.given & ~((height < _HEIGHTS[1]) & components[0].is_cut(state.events))
-    odds = np.select(
-        [height < limit for limit in _HEIGHTS],
-        [_odds(likeness, given, k) for k in range(len(_HEIGHTS))],
-        _odds(likeness, given, len(_HEIGHTS)),
-    )
+    # Where windows reach beyond the recording, small deflections are not accepted as events.
+    frame, first = components[0].frame, state.events + components[0].frame.start
+    is_cut = (first < 0) | (first + frame.length > len(components[0].course))
+    given = state.given & ~((height < _HEIGHTS[1]) & is_cut)
+    odds = [
+        np.where(given, np.interp(likeness, _LIKENESS, one), np.interp(likeness, _LIKENESS, other))
+        for one, other in zip(_GIVEN, _FOUND, strict=True)
+    ]
+    odds = np.select([height < limit for limit in _HEIGHTS], odds[:-1], odds[-1])
     return np.where(given | (likeness >= _ALIKE), expit(evidence + odds), 0.0)
-
-
-def _odds(likeness: Array, given: Mask, height: int) -> Array:
-    """Return the prior log odds of events of one range of heights."""
-    curves = (np.interp(likeness, _LIKENESS, kind[height]) for kind in (_GIVEN, _FOUND))
-    return np.where(given, *curves)
 
 
 def _drop(components: list[Component], state: State, spare: Mask) -> State:
@@ -106,7 +100,7 @@ def _drop(components: list[Component], state: State, spare: Mask) -> State:
 def _estimate(components: list[Component], state: State) -> None:
     """Estimate each event given the others."""
     for component, own in zip(components, state.parts, strict=True):
-        for k, event in [*enumerate(state.events)] * _SWEEPS:
+        for k, event in [*enumerate(state.events)] * 2:
             change = state.weights[k] * component.estimate(event, own[k]) - own[k]
             component.add(event, change)
             own[k] += change
@@ -118,7 +112,7 @@ def estimate_given(components: list[Component], events: Samples) -> State:
     for component in components:
         component.part = component.part.copy()
     parts = np.zeros((len(components), len(events), components[0].frame.length))
-    state = State(events, np.ones(len(events), bool), np.ones(len(events)), parts)
+    state = State.of_given(events, parts)
     state.weights = _probabilities(components, state)
     state = _drop(components, state, np.zeros(len(events), bool))
     _estimate(components, state)
@@ -134,34 +128,27 @@ def _add(components: list[Component], state: State) -> State:
     peaks = peaks[good[peaks]]
     if len(state.events):
         peaks = peaks[np.abs(peaks[:, np.newaxis] - state.events).min(axis=1) >= apart]
-    n_found = len(peaks)
-    none = np.zeros((len(components), n_found, frame.length))
-    found = State(peaks, np.zeros(n_found, bool), np.zeros(n_found), none)
+    none = np.zeros((len(components), len(peaks), frame.length))
+    found = State(peaks, np.zeros(len(peaks), bool), np.zeros(len(peaks)), none)
     found.weights = _probabilities(components, found)
     found = found.where(found.weights > 0.5)
-    return State(
-        np.r_[state.events, found.events],
-        np.r_[state.given, found.given],
-        np.r_[state.weights, found.weights],
-        np.concatenate([state.parts, found.parts], axis=1),
-    ).sorted()
+    events, given = np.r_[state.events, found.events], np.r_[state.given, found.given]
+    weights, parts = np.r_[state.weights, found.weights], np.hstack([state.parts, found.parts])
+    return State(events, given, weights, parts).where(np.argsort(events))
 
 
 def quietness(component: Component) -> float:
     """Return the power of the quiet seconds relative to that of all, between 0 and 1.
 
-    Brain activity is present all the time, whereas eye movements vary over time: if the eyes never
-    rest for long, quiet seconds have much less power than the others.
+    Brain activity is there all the time; eyes that never rest for long move more or less.
     """
-    rate = component.frame.rate
-    length = max(2, int(rate))
+    length = max(2, int(component.frame.rate))
     n_seconds = len(component.course) // length
     if not n_seconds:
         return 1.0
-    shape = n_seconds, length
-    seconds = (component.course - component.part)[: n_seconds * length].reshape(shape)
-    good = component.good[: n_seconds * length].reshape(shape).all(axis=1)
-    freqs = np.fft.rfftfreq(length, 1 / rate)
+    seconds = (component.course - component.part)[: n_seconds * length].reshape(-1, length)
+    good = component.good[: n_seconds * length].reshape(-1, length).all(axis=1)
+    freqs = np.fft.rfftfreq(length, 1 / component.frame.rate)
     band = (freqs >= _EYES[0]) & (freqs <= _EYES[1])
     spectra = np.fft.rfft(detrend(seconds) * get_window("hann", length))
     powers = np.sum(np.abs(spectra[:, band]) ** 2, axis=1)[good]

@@ -1,13 +1,7 @@
-"""Eye movements and muscle in a time course, by frequency and over time. Arrays only.
+"""Eye movements and muscle in a time course: what exceeds the power expected of the brain.
 
-The artifact is what exceeds the power that the brain is expected to have: a Wiener gain in the
-time-frequency plane.
-
-The position of the eyes is a slow signal that never ends, not a train of events. The brain's part
-of the component is present all the time, so its power is that of the windows in which the eyes
-rest. The spectrum of brain activity falls with frequency: above a given frequency it is taken to be
-the power law that continues the spectrum below, where muscle is weak and masked by the brain, so
-that nothing is removed. This part and rhythms are kept; the rest is muscle.
+Of eye movements, that is the power of the windows in which the eyes rest; of muscle, above a given
+frequency, the power law that continues the spectrum below, and rhythms. Arrays only.
 """
 
 from __future__ import annotations
@@ -27,7 +21,6 @@ from mne_otica.utils.arrays import Array, Mask
 # `benchmarks.parts` was only the check: in 10 pairs, the median error is 0.230, that of the whole
 # component 0.243, and no part is worse than 1.05 times the whole component.
 _WINDOW = 0.5  # s, length of the windows for spectra
-_HIGHEST = 20.0  # Hz, above which eye movements have no power
 _REST = 0.05  # quantile of the power over windows: the brain's
 _STEEPEST = 2.0  # exponent of the brain's power law, at least half of it
 _SMOOTH = (9.0, 3)  # Hz and windows over which the momentary power of muscle is averaged
@@ -42,7 +35,8 @@ def gaze_part(course: Array, sfreq: float, bad: Mask) -> Array:
         spoilt = spoilt[np.round(times * sfreq).astype(int).clip(0, len(bad) - 1)]
         rest = np.quantile(power[:, spoilt <= spoilt.min()], _REST, axis=1)[:, np.newaxis]
         found = 1 - rest / np.maximum(power, np.finfo(float).tiny)
-        return np.where(freqs[:, np.newaxis] > _HIGHEST, 0.0, found.clip(0))
+        # Above 20 Hz, eye movements have no power.
+        return np.where(freqs[:, np.newaxis] > 20, 0.0, found.clip(0))
 
     return _part(course, sfreq, bad, gain)
 
@@ -63,9 +57,7 @@ def band_part(course: Array, sfreq: float, l_freq: float, bad: Mask) -> Array:
     return _part(course, sfreq, bad, gain) if l_freq < sfreq / 2 else np.zeros_like(course)
 
 
-def _part(
-    course: Array, sfreq: float, bad: Mask, gain: Callable[[Array, Array, Array], Array]
-) -> Array:
+def _part(course: Array, sfreq: float, bad: Mask, gain: Callable[..., Array]) -> Array:
     """Return a time course times a gain that depends on power, frequencies and times."""
     length = max(8, round(_WINDOW * sfreq))
     if len(course) < 4 * length or not course[~bad].any():
@@ -89,10 +81,7 @@ def _brain(power: Array, freqs: Array, l_freq: float) -> Array:
 
 
 def _broad_share(power: Array, freqs: Array, l_freq: float) -> Array:
-    """Return the share of a spectrum outside peaks, which rhythms and line noise have, not muscle.
-
-    The spectrum is a mean over time, so that intermittent rhythms count, too.
-    """
+    """Return the share of a mean spectrum outside peaks, which rhythms and line noise have."""
     above = freqs >= l_freq
     width = max(1, round(_BROAD / (freqs[1] - freqs[0])))
     share = np.ones_like(power)

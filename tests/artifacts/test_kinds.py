@@ -237,6 +237,8 @@ def test_annotations_cover_the_events_and_are_bad_only_if_asked(troubled):
     assert len(bad) == len(events)
     for meas_date in (None, 1000000000):
         dated = raw.copy().set_meas_date(meas_date)
+        both = annotate_artifacts(dated, ["blink", "heartbeat"], ica=ica)
+        assert list(both.description) == list(plain.description)
         marked = annotate_artifacts(dated, "heartbeat", ica=ica)
         dated.set_annotations(marked)
         starts = mne.events_from_annotations(dated)[0][:, 0]
