@@ -32,7 +32,8 @@ from benchmarks.put_in import SIZES, pairs
 from benchmarks.removal_cases import HOSTS, Case, donor_recording, host_recording
 from benchmarks.removal_cases import real as with_blinks
 from benchmarks.results import show
-from mne_otica.artifacts.maps import places
+from mne_otica.artifacts.maps import fit_sphere
+from mne_otica.signals.positions import places_of
 from mne_otica.simulation import simulate_raw
 
 Raw = mne.io.BaseRaw
@@ -202,13 +203,21 @@ def blinks(folder: Path) -> Iterator[Cell]:
         yield cell(f"blinks of {donor} in {host}", "blink", case.raw, case.truth, case.events[:, 0])
 
 
+def _on_sphere(raw: mne.io.BaseRaw) -> NDArray[np.float64]:
+    """Return the positions of channels on a sphere of radius one; NaN if they are unknown."""
+    found, unit = places_of(raw.info), np.full((len(raw.ch_names), 3), np.nan)
+    away = found.points - fit_sphere(found.points)[0]
+    unit[found.picks] = away / np.linalg.norm(away, axis=1, keepdims=True)
+    return unit
+
+
 def with_map_of(folder: Path, person: str, case: Case) -> Case:
     """Give the blinks of a case a measured map: the average of a person's, interpolated."""
     donor, onsets = donor_recording(folder, person)
     donor.filter(1.0, 15.0)
     at = np.round(onsets * donor.info["sfreq"]).astype(int)
     average = donor.get_data()[:, at[at < donor.n_times]].mean(axis=1)
-    here, there = (places(raw.info, raw.ch_names) for raw in (donor, case.raw))
+    here, there = (_on_sphere(raw) for raw in (donor, case.raw))
     known, wanted = (np.isfinite(some).all(axis=1) for some in (here, there))
     field = np.zeros(len(there))
     field[wanted] = RBFInterpolator(here[known], average[known], smoothing=1e-3)(there[wanted])

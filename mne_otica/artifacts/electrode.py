@@ -50,11 +50,11 @@ KIND = Kind(
     events=events,
     words={
         "focality": Words(
-            "{:.0%} of its map is one electrode's alone, of a bad one nearly all is",
+            "only {:.0%} of its map is at one electrode",
             "a map that is one electrode's alone ({:.0%})",
         ),
         "sharpness": Words(
-            "its map falls off as slowly as a brain's",
+            "its map may be that of a source in the head",
             "a map that falls off more steeply than any in a head",
         ),
         "large_focality": Words(

@@ -49,7 +49,7 @@ KIND = Kind(
     proof=("eye_share", "eog_correlation"),
     words={
         "eye_share": Words(
-            "eyes that turn do not explain its map (r = {:.2f})",
+            "the map of eyes that turn fits at r = {:.2f} only",
             "the map of eyes that turn (r = {:.2f})",
         ),
         "step_rate": Words("it has few steps ({:.0f} a minute)", "{:.0f} steps a minute"),
@@ -58,7 +58,7 @@ KIND = Kind(
             "its deflections go one way, as blinks and pops do (skewness {:.1f})",
             "deflections to both sides",
         ),
-        "low": Words("it is not slow", "most of its power below 3 Hz"),
+        "low": Words("it does not drift slowly", "most of its power below 3 Hz"),
         "drift": Words("", "slow swings below 1 Hz"),
         "high": Words("its spectrum is as flat as that of muscle or noise"),
         "eog_correlation": Words(

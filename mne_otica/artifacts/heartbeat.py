@@ -45,14 +45,14 @@ KIND = Kind(
     events=events,
     words={
         "regularity": Words(
-            "its events are hardly more regular than chance (z = {:.1f})",
+            "its events are less regular than a heart's (z = {:.1f})",
             "events as regular as a heart's (z = {:.0f} beyond chance)",
         ),
         "coverage": Words(
             "its events are regular in {:.0%} of the recording only, as in a movement"
         ),
         "flat": Words(
-            "the line between its beats is not flat, as in a rhythm of the brain ({:.0%} is)",
+            "only {:.0%} of the time between its beats is flat, as in a rhythm of the brain",
             "a flat line between beats ({:.0%} of the cycle)",
         ),
         "rate": Words("{:.0f} events a minute are rare for a heart"),

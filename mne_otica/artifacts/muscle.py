@@ -46,8 +46,8 @@ KIND = Kind(
     events=events,
     words={
         "slope": Words(
-            "its spectrum falls above 20 Hz, as the brain's does (exponent {:.1f})",
-            "a spectrum that does not fall above 20 Hz (exponent {:.1f})",
+            "its spectrum falls above 20 Hz, as the brain's does (slope {:+.1f})",
+            "a spectrum that does not fall above 20 Hz (slope {:+.1f})",
         ),
         "high": Words("it is stronger below 12 Hz", "as much above 20 Hz as below 12"),
         "excess": Words(
@@ -56,8 +56,8 @@ KIND = Kind(
         ),
         "unsteadiness": Words("it is as steady as the noise of an amplifier", "bursts"),
         "loud_slope": Words(
-            "its spectrum falls when it is loud, too (exponent {:.1f})",
-            "a spectrum that does not fall when it is loud (exponent {:.1f})",
+            "its spectrum falls when it is loud, too (slope {:+.1f})",
+            "a spectrum that does not fall when it is loud (slope {:+.1f})",
         ),
         "loud_high": Words(
             "what is added to it when it is loud is slower than a muscle",

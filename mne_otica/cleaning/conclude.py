@@ -161,7 +161,14 @@ def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
         if np.isnan(harm.taken_out):
             harm = harm_of(own, events, margin=None, **options)
     logger.info(f"Evaluate: {len(events)} {kind} events, {harm.seconds:.0f} s away from them.")
-    return replace(result, gone=benefit.average, benefit=benefit, harm=harm)
+    result = replace(result, gone=benefit.average, benefit=benefit, harm=harm)
+    if kinds()[kind].removal.shape != "pop":
+        return result
+    # Other channels do not see what a single electrode does.
+    at = np.unique(np.abs(sides.maps[:, part.components]).argmax(axis=0))
+    size, left = benefit.blink_size[at], 1 - benefit.average_per_channel[at]
+    gone = 1 - rms_ratio(np.sum((size * left) ** 2), np.sum(size**2))
+    return replace(result, gone=gone, own_channels=[benefit.ch_names[k] for k in at])
 
 
 def _missed(events: Samples, filtered: LowRateRaw, bad: NDArray[np.bool_]) -> Samples:

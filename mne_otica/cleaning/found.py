@@ -1,19 +1,20 @@
 """What was found in a recording and what is to be removed; with a person's choice, and as JSON."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from mne.io import BaseRaw
 from mne.preprocessing import ICA
 from numpy.typing import NDArray
 
-from mne_otica.artifacts import ArtifactScores, as_events, blink_times
-from mne_otica.artifacts import kinds as all_kinds
-from mne_otica.artifacts.find import component_events
-from mne_otica.artifacts.scores import restored, stored
+from mne_otica.artifacts.find import blink_times, component_events
+from mne_otica.artifacts.kinds import kinds as all_kinds
+from mne_otica.artifacts.scores import ArtifactScores, as_events, restored, stored
 from mne_otica.evaluation.sentences import PLURALS, component_names, none_line
-from mne_otica.removal.remove import Taken
+
+if TYPE_CHECKING:
+    from mne_otica.removal.remove import Taken
 
 _SAVED = ("answer", "components", "reason", "not_removed")
 
@@ -41,7 +42,7 @@ class Found:
 
     artifacts: ArtifactScores
     decisions: dict[str, Decision]
-    taken: Taken | None = None
+    taken: "Taken | None" = None
     # What is removed of each kind, and would be for sham events, in the band of the fit
     in_band: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     shams: dict[str, NDArray[np.float64]] = field(default_factory=dict)

@@ -85,14 +85,14 @@ def benefit_of(
     cut *= signs[:, np.newaxis, np.newaxis]
     # One mean square per event and channel is enough for all but the averages.
     power = np.mean(cut**2, axis=3)
-    blink_size = np.sqrt(np.mean(np.mean(cut[0], axis=0) ** 2, axis=1))
     overall, each = reduction(*power.sum(axis=(1, 2))), power.sum(axis=2)
     # The average over events is relative to the baseline before it.
     before_it = np.arange(bounds[0] - int(HALF_WINDOW * pair.sfreq), bounds[0])
     baseline = (used[:, np.newaxis] + before_it).clip(0)
     levels = [np.nanmean(x[:, baseline], axis=2).T for x in (pair.before, pair.after)]
     cut = cut - signs[:, np.newaxis, np.newaxis] * np.array(levels)[..., np.newaxis]
-    average_power = np.sum(np.mean(cut, axis=1) ** 2, axis=2)
+    average_power = np.mean(np.mean(cut, axis=1) ** 2, axis=2)
+    blink_size = np.sqrt(average_power[0])
     most = np.argsort(-blink_size)[:MOST_AFFECTED]
     average, cut = reduction(*average_power[:, most].sum(axis=1)), cut[:, :, most]
     without = (cut.sum(axis=1, keepdims=True) - cut) / max(len(used) - 1, 1)

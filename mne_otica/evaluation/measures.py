@@ -30,10 +30,11 @@ class RMSReduction:
     rms_before, rms_after : ndarray, shape (n_channels,)
         The RMS in the windows, in volts.
     blink_size : ndarray, shape (n_channels,)
-        RMS of the average window before cleaning: the size of the artifact at each channel.
+        RMS of the average window before cleaning, with the 250 ms before it as baseline: the size
+        of the artifact at each channel.
     average : float
         Reduction of the average over events: 1 - RMS(after) / RMS(before) of the average
-        window, with the 250 ms before it as baseline, at the channels of `most_affected`.
+        window, with that baseline, at the channels of `most_affected`.
         Brain activity that is not locked to the events cancels in the average.
     average_interval : tuple of float
         The 95 percent jackknife interval of ``average`` over events; NaN for one event.
@@ -205,7 +206,8 @@ class KindResult:
         The best candidate and the evidence for or against it; empty if there is none.
     gone : float | None
         The share that was removed: ``benefit.average``, or of the RMS above ``l_freq`` for
-        muscle, at the five channels where it is largest. None if nothing was removed or measured.
+        muscle, at the five channels where it is largest; of electrodes at ``own_channels``. None
+        if nothing was removed or measured.
     benefit : instance of RMSReduction | None
         The benefit in full, if there are events: the recording, compared with the cleaned one.
     harm : instance of Preservation | None
@@ -217,6 +219,8 @@ class KindResult:
         Why they were not removed.
     l_freq : float | None
         The lower limit of the band of the artifact, if it has one instead of events.
+    own_channels : list of str
+        The electrodes that are the artifact, if it is of electrodes.
     """
 
     kind: str
@@ -231,6 +235,7 @@ class KindResult:
     not_removed: list[int] = field(default_factory=list)
     why: str = ""
     l_freq: float | None = None
+    own_channels: list[str] = field(default_factory=list)
 
     @property
     def event(self) -> str:

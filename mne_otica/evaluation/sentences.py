@@ -76,7 +76,8 @@ def _removed(result: KindResult) -> str:
     if result.gone is None:
         return f"removed {source}; no whole event to measure it by"
     above = "" if result.l_freq is None else f" above {result.l_freq:g} Hz"
-    line = f"{_percent(result.gone, 0)}{above} removed {source}"
+    at = f" at {listed(result.own_channels)}" if result.own_channels else ""
+    line = f"{_percent(result.gone, 0)}{above} removed{at} {source}"
     cost = result.cost
     if cost is not None and cost == cost:
         where = "of the whole signal" if result.harm.margin is None else "elsewhere"
@@ -93,8 +94,10 @@ def _removed(result: KindResult) -> str:
 def _remedy(result: KindResult) -> str:
     """Return what to try if little of an artifact was removed, or much else."""
     if result.kind == "electrode":
-        return "marking the channel as bad"
+        return f"marking {listed(result.own_channels)} as bad"
     leave = "" if result.kind == "blink" else "leaving it in"
+    if result.kind == "heartbeat":  # whole components did no better in four of four recordings
+        return leave
     if result.little:
         remedy = "more channels" if result.how == "component" else 'removal="component"'
         return remedy + f" or {leave}" * bool(leave)

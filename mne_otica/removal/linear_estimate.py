@@ -181,7 +181,7 @@ class Component:
         self.gain = cho_solve(cho_factor(self.total), self.cross.T).T
 
     def estimate(self, event: int, own: Array) -> Array:
-        """Return the best linear estimate of one event's part, given those of the others."""
+        """Return the estimate of one event given the others, Equation (19) of docs/method."""
         values, known = self._around(event, own)
         values[self.frame.inside] -= self.mean
         if known.all():
