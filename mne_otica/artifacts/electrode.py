@@ -1,7 +1,5 @@
 """Electrodes: pops, drifts and line noise of one electrode."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mne_otica.artifacts.components import Components

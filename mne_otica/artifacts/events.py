@@ -1,7 +1,5 @@
 """Large deflections of a signal, and what they have in common. Arrays only."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Eye movements: saccades and pursuit, horizontal and vertical."""
 
-from __future__ import annotations
-
 from mne_otica.artifacts.components import Components
 from mne_otica.artifacts.kinds import Kind, Removal, Words
 from mne_otica.artifacts.maps import eye_share

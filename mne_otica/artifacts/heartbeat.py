@@ -1,7 +1,5 @@
 """Heartbeats: the electric field of the heart, and pulse artifacts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mne_otica.artifacts.components import Components

@@ -1,7 +1,5 @@
 """Maps over channels: those that blinks and eye movements have, and what a map tells."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Muscle: a flat or rising spectrum above 20 Hz, tonic or in bursts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from mne_otica.artifacts.components import Components

@@ -4,8 +4,6 @@ Which peaks are beats is not known beforehand, so as many of the highest are tri
 every rate would have, and the number is kept that is most regular beyond chance.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

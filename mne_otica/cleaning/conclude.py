@@ -1,6 +1,7 @@
-"""Measure what was removed from a recording, and put it into a result."""
+"""Measure what was removed from a recording, and put it into a result; with a person's choice."""
 
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,26 +15,26 @@ from scipy.ndimage import uniform_filter1d
 from scipy.signal import find_peaks
 
 from mne_otica import __version__
-from mne_otica.artifacts import kinds
+from mne_otica.artifacts import check_kinds, kinds
 from mne_otica.cleaning.cross_check import SAME, removed_events, signs_of, without_useless
-from mne_otica.cleaning.found import Found
+from mne_otica.cleaning.found import Decision, Found, add_choice, blinks_of_choice
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.evaluation.benefit import benefit_of
 from mne_otica.evaluation.harm import MARGIN, harm_of, power_of
 from mne_otica.evaluation.measures import MISSED, MOST_AFFECTED, KindResult, plain, rms_ratio
-from mne_otica.evaluation.methods_section import recording_facts
+from mne_otica.evaluation.methods_section import mark_cleaned, recording_facts
 from mne_otica.evaluation.sentences import verdict_of
 from mne_otica.evaluation.shares import condition_lines
 from mne_otica.ica import ICA
 from mne_otica.removal.estimate import sham_events, sham_part
-from mne_otica.removal.remove import Part, Taken
+from mne_otica.removal.remove import Part, Taken, put_back, take_out
 from mne_otica.signals.reading import LowRateRaw
 from mne_otica.signals.recording import quiet
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import HALF_WINDOW, Pair
+from mne_otica.utils.arrays import Array, Samples
+from mne_otica.utils.checks import _validate_type
 
-Array = NDArray[np.float64]
-Samples = NDArray[np.int64]
 NO_GAIN = "no measurable reduction at the channels"
 
 
@@ -231,3 +232,36 @@ def versions() -> dict[str, str]:
     """Return the versions of the packages that the result depends on."""
     found = {module.__name__: module.__version__ for module in (mne, np, scipy)}
     return {"python": platform.python_version(), "mne_otica": __version__} | found
+
+
+def rechosen(result: Cleaned, components: Sequence[int], kind: str | None = None) -> Cleaned:
+    """Return what a result would be with other components; see `Cleaned.with_components`."""
+    _validate_type(components, (list, tuple, range, np.ndarray), "components", "a list of int")
+    _validate_type(kind, (str, None), "kind", "a kind or None")
+    n = result.ica.n_components_
+    if wrong := [k for k in components if not 0 <= k < n]:
+        told = f"components {wrong} do not exist; choose from the {n} fitted, 0 to {n - 1}."
+        raise ValueError(told)
+    if result.epochs is not None:
+        raise ValueError(
+            "This result is of epochs, which are not cleaned again; set result.ica.exclude to the "
+            "components that you chose, and call mne_otica.remove_artifacts(epochs, result.ica)."
+        )
+    ica = result.ica.copy()
+    ica.exclude = sorted({int(k) for k in components})
+    raw = put_back(result.raw.copy().load_data(verbose="error"), result.ica, result.removed)
+    reject = result.settings["reject_by_annotation"]
+    blinks = blinks_of_choice(raw, ica, result.artifacts, result.ica.exclude, reject)
+    decisions = {}
+    for name, one in result.kinds.items():
+        events = blinks if name == "blink" and not one.components else one.events
+        kept = events[events[:, 1] == 0]
+        decisions[name] = Decision(one.answer, one.components, kept, one.reason, one.not_removed)
+    if kind is not None:
+        kind = check_kinds(kind, "kind")[0]
+        add_choice(decisions, kind, ica.exclude, raw, ica, reject)
+    taken = take_out(raw, ica, decisions, result.settings)
+    mark_cleaned(raw.info, taken)
+    found = Found(result.artifacts, decisions)
+    chosen = conclude(raw, result._filtered, ica, found, taken, result.settings, result.suspects)
+    return replace(chosen, stability=result.stability)

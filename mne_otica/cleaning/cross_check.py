@@ -21,9 +21,8 @@ from mne_otica.signals.reading import LowRateRaw
 from mne_otica.signals.recording import annotated_bad
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import HALF_WINDOW, whole_windows, window_bounds
+from mne_otica.utils.arrays import Array, Samples
 
-Array = NDArray[np.float64]
-Samples = NDArray[np.int64]
 Filter = Callable[[Array], Array]
 # Share of the power by which a component has to reduce the average in the other half: 0.1 is 5 % of
 # its RMS. Set by hand, so that removals of 0 or 1 % do not count; no benchmark chose it.

@@ -16,9 +16,8 @@ from mne_otica.evaluation.sentences import evoked_line
 from mne_otica.ica import ICA
 from mne_otica.signals.recording import annotated_bad, quiet
 from mne_otica.signals.unmixing import maps_in_volts, unmixing_in_volts
+from mne_otica.utils.arrays import Array, Samples
 
-Array = NDArray[np.float64]
-Samples = NDArray[np.int64]
 _EYES = ("blink", "eye movement")  # the artifacts that follow stimuli
 RESPONSE = (-0.2, 1.0)  # s after a stimulus; epochs of ERP studies rarely are longer
 _BLINK = (-0.4, 0.6)  # s around a blink, with the undershoot of a high-pass filter at 1 Hz

@@ -190,7 +190,7 @@ class Cleaned:
         result : instance of Cleaned
             A new result with everything measured again.
         """
-        from mne_otica.cleaning.by_hand import rechosen
+        from mne_otica.cleaning.conclude import rechosen
 
         return rechosen(self, components, kind)
 

@@ -23,6 +23,7 @@ from mne_otica.evaluation.shares import (
     trials_with,
 )
 from mne_otica.signals.windows import HALF_WINDOW, Events, conditions_of
+from mne_otica.utils.arrays import Array, Samples
 from mne_otica.utils.checks import _picks_to_idx, _validate_number, _validate_type
 from mne_otica.utils.docs import fill_doc
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-Array = NDArray[np.float64]
-Samples = NDArray[np.int64]
 Limits = tuple[float, float]
 FEWEST = 10  # artifacts of a condition from which it is told what is left of them; agreed on
 
@@ -127,7 +126,7 @@ class Audit:
         figure : instance of Figure
             The figure.
         """
-        from mne_otica.viz.audit_figures import plot_audit
+        from mne_otica.viz.measure_figures import plot_audit
 
         return plot_audit(self, show=show)
 

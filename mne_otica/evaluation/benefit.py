@@ -5,14 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 from mne.io import BaseRaw
 from mne.utils import logger, verbose
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from mne_otica.evaluation.measures import MOST_AFFECTED, RMSReduction, reduction
 from mne_otica.signals.windows import HALF_WINDOW, Pair, whole_windows, window_bounds
+from mne_otica.utils.arrays import Array
 from mne_otica.utils.docs import fill_doc
-
-Array = NDArray[np.float64]
 
 
 @verbose

@@ -4,14 +4,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from mne_otica.evaluation.sentences import PLURALS
+from mne_otica.utils.arrays import Samples
 
 LEVEL = 0.05  # error rate of the tests, over all kinds; intervals hold 1 - LEVEL
 Row = dict[str, Any]
-Samples = NDArray[np.int64]
 
 
 def trials_with(samples: Samples, trials: Samples, bounds: tuple[int, int]) -> Samples:

@@ -1,7 +1,5 @@
 """Heartbeats in the time course of a component: a template at each beat. Arrays only."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.linalg import inv, toeplitz
 from scipy.ndimage import uniform_filter1d

@@ -1,7 +1,5 @@
 """The artifact in components, by the kind of artifact. Arrays only."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -4,8 +4,6 @@ A component is c = b + n: the artifact b is zero outside a window around each ev
 is stationary except for drifts. See Equation (19) of docs/method.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.fft import idct, irfft, rfft

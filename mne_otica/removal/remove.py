@@ -17,13 +17,12 @@ from mne_otica.artifacts.find import blink_times, check_kinds, component_events
 from mne_otica.artifacts.kinds import kinds
 from mne_otica.removal.by_kind import kind_part
 from mne_otica.removal.estimate import Estimate
-from mne_otica.removal.from_file import RawCleanedOnRead
 from mne_otica.removal.layout import CHUNK, Layout
 from mne_otica.signals.low_rate import check_ica
 from mne_otica.signals.recording import quiet, runs, stretches
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.utils.arrays import Array, Mask, Samples
-from mne_otica.utils.checks import _check_option, _validate_flag, _validate_type
+from mne_otica.utils.checks import _check_option, _mult_cal_one, _validate_flag, _validate_type
 from mne_otica.utils.docs import fill_doc
 
 REMOVALS = ("events", "component")
@@ -328,3 +327,35 @@ def _check_exclude(ica: ICA, exclude: Sequence[int] | None) -> list[int]:
             "from 0; pass some of these."
         )
     return list(dict.fromkeys(chosen))
+
+
+class RawCleanedOnRead(BaseRaw):
+    """A recording that is not loaded, without some time courses with these topographies.
+
+    ``maps`` has a row for each channel of ``raw``, ``courses`` a column for each of its samples.
+    """
+
+    def __init__(self, raw: BaseRaw, maps: Array, courses: Array) -> None:
+        super().__init__(
+            raw.info.copy(),
+            preload=False,
+            first_samps=[raw.first_samp],
+            last_samps=[raw.last_samp],
+            filenames=list(raw.filenames[:1]),
+            raw_extras=[{"raw": raw.copy(), "maps": maps, "courses": courses}],
+            orig_format=raw.orig_format,
+            verbose="error",
+        )
+        self._cals = np.ones(len(self.ch_names))  # what is read from `raw` is calibrated
+        self.set_annotations(raw.annotations, verbose="error")
+
+    def _read_segment_file(
+        self, data: Array, idx: Any, fi: int, start: int, stop: int, cals: Array, mult: Array | None
+    ) -> None:
+        raw, maps, courses = (self._raw_extras[fi][name] for name in ("raw", "maps", "courses"))
+        span = slice(start - raw.first_samp, stop - raw.first_samp)
+        piece, own = raw[:, span][0], courses[:, span]
+        changed = own.any(axis=0)
+        if changed.any():  # all other samples stay as they are, to the last digit
+            piece[:, changed] -= maps @ own[:, changed]
+        _mult_cal_one(data, piece, idx, cals, mult)

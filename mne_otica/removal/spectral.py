@@ -4,8 +4,6 @@ Of eye movements, that is the power of the windows in which the eyes rest; of mu
 frequency, the power law that continues the spectrum below, and rhythms. Arrays only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Positions of channels: those of the recording, those of the 10-05 system, or none."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The samples of a recording that can be used, and the stretches without a gap."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Artifacts other than blinks: topographies, time courses in volts and event onsets."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.random import Generator
 

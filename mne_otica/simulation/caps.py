@@ -1,7 +1,5 @@
 """Caps: electrodes, their positions, and the reference."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 

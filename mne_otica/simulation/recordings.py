@@ -1,7 +1,5 @@
 """Simulated EEG recordings with known sources."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """The parts of a simulated recording: head model, brain activity and blinks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import mne

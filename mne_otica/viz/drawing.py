@@ -9,17 +9,16 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from mne.viz.utils import plt_show
-from numpy.typing import NDArray
 
 from mne_otica.cleaning.overview import parts
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.evaluation.measures import KindResult
 from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.signals.windows import HALF_WINDOW
+from mne_otica.utils.arrays import Array
 from mne_otica.utils.checks import _check_option, _validate_type
 from mne_otica.viz.colours import AFTER, BEFORE
 
-Array = NDArray[np.float64]
 HALF = 2 * HALF_WINDOW  # seconds on either side of an event that are drawn
 
 

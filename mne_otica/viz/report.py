@@ -1,7 +1,5 @@
 """A result on one page: as a figure, and as an :class:`mne.Report`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

@@ -8,14 +8,13 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
 from scipy.interpolate import RBFInterpolator
 
 from mne_otica.artifacts.maps import fit_sphere
 from mne_otica.signals.positions import places_of
+from mne_otica.utils.arrays import Array
 from mne_otica.viz.colours import BARS, SMALL
 
-Array = NDArray[np.float64]
 STANDARD = "at standard positions"  # where positions come from channel names
 _PIXELS = 40  # on each side of a small topography
 
