@@ -36,6 +36,7 @@ def beat_parts(courses: Array, rate: float, samples: Samples, bad: Mask) -> tupl
 def _significant(course: Array, events: Samples, lags: Samples, rate: float) -> Array:
     """Return the average over events, shrunk to zero where it is not beyond its error."""
     windows = course[(events[:, np.newaxis] + lags).clip(0, len(course) - 1)]
+    windows = windows - windows.mean(axis=1, keepdims=True)  # drift
     average = windows.mean(axis=0)
     average -= np.median(average)
     both = np.array([average**2, windows.var(axis=0) / len(windows)])
