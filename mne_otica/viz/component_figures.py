@@ -14,7 +14,6 @@ from mne_otica.viz.drawing import (
     axes_in_a_row,
     bare,
     course,
-    entitle,
     event_times,
     finish,
     info_of,
@@ -109,12 +108,12 @@ def plot_component(
     """
     _validate_type(result, Cleaned, "result", "Cleaned")
     component = _checked_component(result, component)
-    axes = axes_in_a_row(axes, 2, (10, 2.8), gap=1.3, width_ratios=[1, 3.5])
+    axes = axes_in_a_row(axes, 2, (10, 2.8), width_ratios=[1, 3.5])
     raw, source = result._filtered, course(result, component)
     weights = result.ica.get_components()[:, component]
     info = info_of(result, result.ica.ch_names)
     plot_map(axes[0], weights / np.abs(weights).max(), info, "weight", (-1, 1), SIGNED)
-    entitle(axes[0], result.ica._ica_names[component])
+    axes[0].set_title(result.ica._ica_names[component])
     axes[1].plot(raw.times, source, **OUTLINE)
     low = source.min() - 0.08 * np.ptp(source)
     glance = glances(result)[component]
@@ -123,7 +122,7 @@ def plot_component(
     axes[1].plot(at, np.full(len(at), low), **EVENT)
     ticks = f", {len(at)} events (ticks)" if len(at) else ""
     axes[1].set(xlabel="Time (s)", ylabel="Component (a.u.)", xlim=raw.times[[0, -1]])
-    entitle(axes[1], glance.text + ticks)
+    axes[1].set_title(glance.text + ticks)
     bare(axes[1])
     return finish(axes[0], show)
 
