@@ -51,7 +51,6 @@ DRAW = {
     viz.plot_component: "axes",
     viz.plot_removal: "axes",
     viz.plot_benefit_and_harm: "axes",
-    viz.plot_components: None,
     viz.plot_traces: "ax",
     viz.plot_cleaned: None,
 }
@@ -201,7 +200,7 @@ def figures(function):
     if axes:
         call = lambda: function(cleaned(), **{axes: ["here"]})  # noqa: E731
         found.append((function, call, TypeError, "ax must be"))
-    if function not in (viz.plot_component, viz.plot_components, viz.plot_cleaned):
+    if function not in (viz.plot_component, viz.plot_cleaned):
         found.append((function, lambda: function(untouched()), ValueError, "plot_component shows"))
     return found
 

@@ -67,7 +67,7 @@ def plot_events(
             ax.plot(times, windows.mean(axis=0), label=label, **(style | dict(linewidth=2.5)))
         ax.axvspan(-0.25, 0.25, **WINDOW)
         share = benefit.average_per_channel[benefit.ch_names.index(name)]
-        ax.set_title(f"{name}: {share:.0%} of the average removed")
+        ax.set_title(f"{name}: {share:.0%} of the average removed", fontsize="medium")
         _label_windows(ax, part)
     axes[0].set_ylabel("EEG (µV)")
     axes[0].legend(frameon=False, loc="best")
