@@ -121,8 +121,6 @@ def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
     for name in ("subject", "session", "task"):
         add(f"--{name}", nargs="+", metavar=name.upper(), help=f"only this {name} (BIDS)")
     add("--run", nargs="+", dest="runs", metavar="RUN", help="only this run (BIDS)")
-    text = "the folder of BIDS that has the EEG channels (default: eeg, or meg without it)"
-    add("--datatype", choices=("eeg", "meg"), help=text)
     text = "the output folder (default for BIDS: derivatives/mne-otica)"
     add("-o", "--out", type=Path, metavar="FOLDER", help=text)
     if command in ("run", "fit"):
@@ -153,8 +151,6 @@ def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
     add("--dask", metavar="ADDRESS", help="run on a Dask cluster, for instance tcp://host:8786")
     add("--overwrite", action="store_true", help="run finished stages again")
     add("--dry-run", action="store_true", help="only print what would be done")
-    text = f"what to do if a recording fails {default}"
-    add("--on-error", choices=("continue", "abort"), default="continue", help=text)
 
 
 def _number(text: str) -> int | float:

@@ -326,7 +326,6 @@ BAD = [
     (clean_study, lambda: clean_study(["a.edf"]), ValueError, "no output folder; pass out"),
     (clean_study, lambda: clean_study([], "out"), FileNotFoundError, "No recordings were found"),
     (clean_study, lambda: study(subject="01"), ValueError, "subject can be chosen in BIDS studies"),
-    (clean_study, lambda: study(on_error="stop"), ValueError, "'on_error'"),
     (clean_study, lambda: study(stages=["dance"]), ValueError, "'stages'"),
     (clean_study, lambda: study(n_components=-1), ValueError, "at least 2, got -1"),
     (clean_study, lambda: study(l_freq=50), ValueError, "must be below h_freq"),

@@ -41,7 +41,6 @@ def clean_study(
     session: Filter = None,
     task: Filter = None,
     run: Filter = None,
-    datatype: str | None = None,
     artifacts: str | Sequence[str] = DEFAULT,
     removal: str = "events",
     events: str | Sequence[str] | None = None,
@@ -59,7 +58,6 @@ def clean_study(
     dask: str | None = None,
     overwrite: bool = False,
     dry_run: bool = False,
-    on_error: str = "continue",
     verbose: bool | str | int | None = None,
 ) -> Study:
     """Remove blinks and other artifacts from many recordings.
@@ -72,12 +70,10 @@ def clean_study(
         The output folder; nothing is written elsewhere. None is
         ``derivatives/mne-otica`` in ``bids_root``.
     bids_root : path-like | None
-        The top folder of a BIDS study, in place of ``inputs``.
+        The top folder of a BIDS study, in place of ``inputs``. The EEG folder of a subject is
+        used, or the MEG folder if there is no EEG folder.
     subject, session, task, run : str | sequence of str | None
         The recordings of a BIDS study to clean; None means all.
-    datatype : "eeg" | "meg" | None
-        The BIDS folder with the EEG channels; None uses the EEG folder of a subject, or the MEG
-        folder if there is no EEG folder.
     artifacts : str | sequence of str
         The kinds of artifacts to remove. This and the other parameters of the cleaning are those of
         :func:`mne_otica.clean_raw`.
@@ -113,8 +109,6 @@ def clean_study(
         Whether to run finished stages again. Tables that people edited are kept in any case.
     dry_run : bool
         Whether to only print what would be done.
-    on_error : "continue" | "abort"
-        What to do when a recording fails.
     %(verbose)s
 
     Returns
@@ -132,7 +126,6 @@ def clean_study(
     ``components.tsv``. Edit it and run ``apply`` and ``evaluate`` again, or all stages.
     """
     given = locals().copy()
-    _check_option("on_error", on_error, ("continue", "abort"))
     for stage in stages:
         _check_option("stages", stage, STAGES)
     for name in ("reject_by_annotation", "stability", "concatenate_runs", "overwrite", "dry_run"):
@@ -150,7 +143,7 @@ def clean_study(
     parameters |= {"artifacts": list(kinds), "events": _listed(events)}
     options = Options(parameters, tuple(one for one in STAGES if one in stages), overwrite)
     entities = {name: _listed(given[name]) for name in ("subject", "session", "task", "run")}
-    recordings, out = _recordings(inputs, out, bids_root, datatype, entities)
+    recordings, out = _recordings(inputs, out, bids_root, entities)
     units = group(recordings, concatenate_runs)
     works = [UnitState(unit, out, options) for unit in units]
     todo = [_pending(work) for work in works]
@@ -170,7 +163,7 @@ def clean_study(
     logger.info(f"{len(recordings)} recording(s), {len(rows)} of them already done.")
     try:
         waiting = [unit for unit, pending in zip(units, todo, strict=True) if pending]
-        rows += _work(waiting, out, options, n_jobs, dask, on_error)
+        rows += _work(waiting, out, options, n_jobs, dask)
     finally:
         files.discard_leftovers(out)  # of workers that were stopped
         own, kept = {x.name.label for x in recordings}, kept_rows(out).values()
@@ -197,7 +190,6 @@ def _recordings(
     inputs: Sequence[str | Path] | None,
     out: str | Path | None,
     bids_root: str | Path | None,
-    datatype: str | None,
     entities: dict[str, list[str] | None],
 ) -> tuple[list[Recording], Path]:
     if (inputs is None) == (bids_root is None):
@@ -206,7 +198,7 @@ def _recordings(
     if bids_root is not None:
         if find_spec("mne_bids") is None:
             raise ImportError("BIDS studies need the package mne-bids; install mne-otica[bids].")
-        recordings = find_bids(bids_root, datatype=datatype, **entities)
+        recordings = find_bids(bids_root, **entities)
         out = Path(bids_root, "derivatives", "mne-otica") if out is None else out
     elif wanted:
         raise ValueError(f"{', '.join(wanted)} can be chosen in BIDS studies only.")
@@ -248,7 +240,7 @@ def _prepare(out: Path, bids_root: str | Path | None) -> None:
 
 
 def _work(
-    units: list[Unit], out: Path, options: Options, n_jobs: int, dask: str | None, on_error: str
+    units: list[Unit], out: Path, options: Options, n_jobs: int, dask: str | None
 ) -> list[Row]:
     done, total = [], sum(len(unit.recordings) for unit in units)
     for rows in _run_units(units, out, options, n_jobs, dask):
@@ -256,9 +248,6 @@ def _work(
             done.append(row)
             told = f"{row['recording']}: {row['status']}, {row['message']}"
             logger.info(f"[{len(done)}/{total}] {told}")
-        failed = [row for row in rows if row["status"] == "failed"]
-        if failed and on_error == "abort":
-            raise RuntimeError(f"{failed[0]['recording']} failed: {failed[0]['message']}")
     return done
 
 

@@ -566,7 +566,6 @@ def test_wrong_calls_say_what_is_right(tmp_path, blinks, capsys):
         (["run", str(blinks)], "no output folder; .*--out FOLDER"),
         (["run", str(blinks), *out, "--subject", "01"], "BIDS studies only"),
         (["run", "--bids-root", str(tmp_path)], "is no BIDS study"),
-        (["run", str(tmp_path / "no.edf"), *out, "--on-error", "abort"], "no failed: .* not exist"),
         (["run", str(blinks), "--out", str(blinks)], "is a file"),
         (["run", str(blinks), "--out", str(other)], "holds another data set"),
         (["run", str(blinks), str(own), "--out", str(own.parent)], "is an input"),
