@@ -32,14 +32,9 @@ def table_text(
 ) -> str:
     """Return the table as text."""
     rows = component_rows(scores, removed)
-    trusted = [("n/a", "n/a")] * len(rows)
-    if stability is not None:
-        trusted = [
-            ("n/a" if index is None else f"{index:.6g}", f"{n} of {stability['n_fits']}")
-            for index, n in zip(stability["index"], stability["n_returns"], strict=True)
-        ]
-    values = [[*row.values(), *more] for row, more in zip(rows, trusted, strict=True)]
-    return tsv_text([*rows[0], "stability", "refits"], values)
+    index = ["n/a"] * len(rows) if stability is None else [f"{x:.6g}" for x in stability["index"]]
+    values = [[*row.values(), one] for row, one in zip(rows, index, strict=True)]
+    return tsv_text([*rows[0], "stability"], values)
 
 
 def reworded(text: str, rows: Table, automatic: Sequence[int]) -> str:

@@ -93,8 +93,8 @@ def clean_study(
         recordings with one ICA is left out of all of them.
     stability : bool
         Whether to measure how reproducible each component is, see
-        :func:`mne_otica.stability`. The index, and the number of refits that matched, become
-        columns of ``components.tsv``, and of the summary for the components removed.
+        :func:`mne_otica.stability`. The index becomes a column of ``components.tsv``; the summary
+        has the lowest of the components removed.
     stages : sequence of str
         The stages to run, of ``"fit"``, ``"find"``, ``"apply"`` and ``"evaluate"``.
     concatenate_runs : bool

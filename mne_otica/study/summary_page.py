@@ -152,6 +152,6 @@ def _fit(row: Row) -> str:
     told = [] if row["components"] is None else [f"{row['components']} of rank {row['rank']}"]
     if row["converged"] is False:
         told.append("not converged")
-    if row["refits"]:
-        told.append(f"back in {row['refits']} refits")
+    if row["stability"] is not None:
+        told.append(f"stability {row['stability']:.2f}")
     return ", ".join(told)
