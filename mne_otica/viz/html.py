@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from mne_otica.cleaning.overview import Glance, glances, parts
+from mne_otica.cleaning.overview import Glance, glances
 from mne_otica.cleaning.result import Cleaned
-from mne_otica.evaluation.sentences import component_names
-from mne_otica.viz.colours import REMOVED, SIGNED, signed
+from mne_otica.viz.colours import REMOVED, SIGNED
 from mne_otica.viz.drawing import info_of, sentences
 from mne_otica.viz.topomap import STANDARD, SmallMaps, small_maps
 
@@ -58,13 +57,13 @@ def head(result: Cleaned) -> str:
 
 
 def summary(result: Cleaned, more: str = "") -> str:
-    """Return the verdict and the figures of each kind."""
+    """Return the verdict, and all figures folded."""
     status = escape(_WORDS.get(result.status, result.status))
     text = "<br>".join(escape(text) for text in sentences(result))
     verdict = f"<p class='verdict'><span class='status'>{status}</span>{text}</p>"
     cells = [(escape(name), escape(value)) for name, value in result.summary()]
     rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in cells)
-    return _box(verdict, _kinds(result), _folded("All figures", f"<table>{rows}</table>"), more)
+    return _box(verdict, _folded("All figures", f"<table>{rows}</table>"), more)
 
 
 def candidates(result: Cleaned) -> str:
@@ -83,7 +82,7 @@ def components(result: Cleaned) -> str:
     if maps.source == "standard":
         text += f" Topographies {STANDARD}, from channel names."
     elif maps.source == "none":
-        text += " Positions are unknown; bars are channel weights."
+        text += " There are no topographies, as positions are unknown."
     return _box(f"<p class='soft'>{text}</p><div class='maps'>{cards}</div>")
 
 
@@ -95,24 +94,8 @@ def _folded(title: str, content: str) -> str:
     return f"<details><summary>{title}</summary>{content}</details>" if content else ""
 
 
-def _kinds(result: Cleaned) -> str:
-    """Return a row for each kind that was removed."""
-    rows = []
-    for part in parts(result):
-        row = {
-            "Kind": part.kind,
-            "Components": ", ".join(component_names(part.components)) or "by hand",
-            "Events": str(part.n_removed) if part.benefit is not None else "–",
-            "Removed": f"{part.gone:.0%}",
-            "Removed elsewhere": f"{part.cost:.1%}" + " in total" * (part.harm.margin is None),
-            "By sham events": "–" if part.harm.sham is None else f"{part.harm.sham:.1%}",
-        }
-        rows.append(row)
-    return _table(rows)
-
-
 def _candidates(result: Cleaned) -> str:
-    """Return the candidate components, most probable first, with the reasons folded."""
+    """Return the most probable components first, as a table that is cards on narrow pages."""
     likely = sorted(glances(result), key=lambda one: (not one.removed, -one.row.probability))
     n_named = sum(glance.removed or glance.row.answer != "no" for glance in likely)
     rows, shown = [], [glance for glance in likely if glance.row.reason]
@@ -127,14 +110,9 @@ def _candidates(result: Cleaned) -> str:
         if glance.stability:
             row["Stability"] = glance.stability
         rows.append(row | {"Why": glance.row.reason})
-    return _table(rows) or "<p>No candidates.</p>"
-
-
-def _table(rows: list[dict[str, str]]) -> str:
-    """Return rows as a table that becomes cards where the page is narrow."""
     if not rows:
-        return ""
-    heading = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
+        return "<p>No candidates.</p>"
+    heading = "".join(f"<th>{name}</th>" for name in rows[0])
     cells = ("".join(_cell(name, value) for name, value in row.items()) for row in rows)
     body = "".join(f"<tr>{some}</tr>" for some in cells)
     return f"<table class='stack'><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table>"
@@ -149,10 +127,7 @@ def _cell(name: str, value: str) -> str:
 
 def _card(glance: Glance, maps: SmallMaps) -> str:
     k = glance.row.component
-    if maps.images is None:
-        picture = _bars(maps.weights[:, k], glance.name)
-    else:
-        picture = topography(maps.images[k], glance.name)
+    picture = "" if maps.images is None else topography(maps.images[k], glance.name)
     lines = [f"<b>{glance.name}</b>", escape(glance.text)]
     if glance.stability:
         lines.append(f"stability {glance.stability}")
@@ -175,13 +150,3 @@ def topography(image: NDArray[np.float64], name: str) -> str:
         "stroke-width='.03'/><circle r='1' fill='none' stroke='currentColor' "
         "stroke-width='.03'/></svg>"
     )
-
-
-def _bars(weights: NDArray[np.float64], name: str) -> str:
-    width = 2 / len(weights)
-    bars = "".join(
-        f"<rect x='{-1 + k * width:.3f}' y='{min(-weight, 0):.3f}' width='{0.8 * width:.3f}' "
-        f"height='{abs(weight):.3f}' fill='{colour}'/>"
-        for k, (weight, colour) in enumerate(zip(weights, signed(weights), strict=True))
-    )
-    return f"<svg viewBox='-1 -1 2 2' role='img' aria-label='Weights of {name}'>{bars}</svg>"

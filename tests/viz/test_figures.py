@@ -170,7 +170,7 @@ def test_numbers_of_tables_and_figures_are_one(cleaned):
         f"{cleaned.kinds['blink'].benefit.average:.0%}",
         f"{cleaned.kinds['blink'].harm.taken_out:.1%}",
     ):
-        assert f">{number}</td>" in text
+        assert f"<td>{number}" in text
     summary = dict(cleaned.summary())
     figure = viz.plot_benefit_and_harm(cleaned, show=False)
     reduction, harm = (ax.get_title() for ax in figure.axes[:2])
