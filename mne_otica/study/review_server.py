@@ -183,22 +183,19 @@ class _Handler(BaseHTTPRequestHandler):
         return _json(found)
 
     def _post(self, path: str, query: str) -> Answer:
-        if path not in ("api/decision", "api/mark"):
+        if path != "api/decision":
             raise Refusal(HTTPStatus.NOT_FOUND, "There is no such page.")
         if "Origin" not in self.headers:
             raise Refusal(HTTPStatus.FORBIDDEN, "Only the page may send decisions.")
-        body, review = self._body(), self.server.review
-        index, version = _field(body, "recording", int), _field(body, "version", str)
-        if path == "api/mark":
-            later, note = _field(body, "later", bool), _field(body, "note", str)
-            return _json(review.mark(index, version, later, note))
+        body = self._body()
+        index, component = (_field(body, one, int) for one in ("recording", "component"))
+        version = _field(body, "version", str)
         status, note, kind = (_field(body, one, str | None) for one in ("status", "note", "kind"))
         if status not in ("good", "bad", None) or {status, note, kind} == {None}:
             raise _wrong(f"Status {status!r} is neither good nor bad.")
         if kind not in (*kinds(), "", None):
             raise _wrong(f"{kind!r} is no kind of artifact.")
-        component = _field(body, "component", int)
-        return _json(review.decide(index, component, version, status, note, kind))
+        return _json(self.server.review.decide(index, component, version, status, note, kind))
 
     def _body(self) -> dict[str, Any]:
         if self.headers.get_content_type() != "application/json":

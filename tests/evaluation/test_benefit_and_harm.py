@@ -172,7 +172,6 @@ def test_what_went_with_the_blinks_is_told(brain, events):
     assert harm.band_power["alpha"] < -0.9
     assert_allclose(harm.band_power["beta"], 0.64 * 5 / 6 - 1, atol=0.02)
     assert (harm.rank_before, harm.rank_after) == (6, 5)
-    assert harm.over_cleaned
 
 
 def test_blinks_and_bad_spans_do_not_count_as_harm(brain, blinks, events):
