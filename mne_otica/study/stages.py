@@ -1,6 +1,5 @@
 """The stages of a unit of a study (fit, find, apply, evaluate), each run only if needed."""
 
-import copy
 import logging
 import re
 import warnings
@@ -214,7 +213,7 @@ class UnitStages(UnitState):
         if sorted(ica.exclude) == excluded:
             return ica
         _choose(ica, excluded)
-        sidecar, source = copy.deepcopy(self.sidecar("find")), tables.table_source(self.table)
+        sidecar, source = self.sidecar("find"), tables.table_source(self.table)
         text = tables.reworded(source, self.rows_of_table(), sidecar["Results"]["components"])
         with staged(self.out, path.parent) as scratch:
             ica.save(scratch / path.name)
