@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Sequence
 from importlib.resources import files as package_files
 from pathlib import Path
-from statistics import median
 from string import Template
 from urllib.parse import quote
 
@@ -60,7 +59,6 @@ def page(rows: Sequence[Row], maps: str = "") -> str:
         n=len(done),
         maps=maps,
         heads="".join(f'<th scope="col">{name}</th>' for name in heads if done),
-        medians=_medians(done),
         lines="\n".join(map(_line, done)),
     )
 
@@ -94,18 +92,6 @@ def _problems(rows: Sequence[Row]) -> str:
             kind, name = "failed" if failed else "unsure", html.escape(row["recording"])
             told.append(f'<li class="{kind}"><b>{name}</b> <span>{html.escape(text)}</span></li>')
     return f'<h2>Problems</h2><ul class="problems">{"".join(told)}</ul>' if told else ""
-
-
-def _medians(rows: Sequence[Row]) -> str:
-    cells = []
-    for kind in kinds():
-        of_kind = [one for row in rows for one in row["kinds"] if one["kind"] == kind]
-        benefits = [one["benefit"] for one in of_kind if one["benefit"] is not None]
-        harms = [one["harm"] for one in of_kind if one["harm"] is not None]
-        bars = len(benefits) > 1 and _bars(median(benefits), median(harms) if harms else None)
-        cells.append(f"<td>{bars} in {len(benefits)}</td>" if bars else "<td></td>")
-    line = f'<tr class="medians"><td>Median</td><td></td>{"".join(cells)}<td></td></tr>'
-    return line if "svg" in line else ""
 
 
 def _line(row: Row) -> str:

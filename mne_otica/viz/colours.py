@@ -17,6 +17,5 @@ WINDOW = dict(color="0.93", zorder=0)  # in which the benefit is measured
 OUTLINE = dict(color="k", linewidth=0.8)  # of a head, or a time course
 BARS = dict(color="0.6", edgecolor="k")
 SMALL = dict(fontsize="small", color="0.4")
-REMOVED = "#d13a30"
 # Maps of colours: signed values, benefit and spread, harm.
 SIGNED, SHARE, HARM = "RdBu_r", "Reds", "Purples"

@@ -3,6 +3,7 @@
 import base64
 import io
 from html import escape
+from importlib.resources import files
 
 import matplotlib
 import numpy as np
@@ -11,64 +12,30 @@ from PIL import Image
 
 from mne_otica.cleaning.overview import Glance, glances
 from mne_otica.cleaning.result import Cleaned
-from mne_otica.viz.colours import REMOVED, SIGNED
+from mne_otica.viz.colours import SIGNED
 from mne_otica.viz.drawing import info_of, sentences
 from mne_otica.viz.topomap import STANDARD, SmallMaps, small_maps
 
 _WORDS = {"none": "nothing to remove", "poor": "cleaned poorly"}
-_STYLE = """<style>
-.otica { font: 14px/1.45 system-ui, sans-serif; max-width: 62rem; }
-.otica p { margin: .3rem 0 .6rem; }
-.otica .verdict { font-size: 1.1em; }
-.otica .status { border: 1px solid; border-radius: 4px; padding: .05rem .4rem; margin-right: .4rem;
-  font-weight: 600; white-space: nowrap; }
-.otica table { border-collapse: collapse; color: inherit; font-size: inherit; margin: 0 0 .6rem;
-  font-variant-numeric: tabular-nums; }
-.otica th, .otica td { text-align: left; vertical-align: top; padding: .25rem .9rem .25rem 0;
-  border: 0; border-bottom: 1px solid #8884; background: none; }
-.otica th { font-weight: 600; }
-.otica summary { cursor: pointer; }
-.otica .soft { opacity: .72; }
-.otica .bad { color: RED; }
-.otica .maps { display: grid; grid-template-columns: repeat(auto-fill, minmax(5.4rem, 1fr));
-  gap: .4rem; margin: .4rem 0; }
-.otica .maps > div { border: 2px solid transparent; border-radius: 6px; padding: .3rem .15rem;
-  text-align: center; font-size: 12px; line-height: 1.3; }
-.otica .maps > .removed { border-color: RED; }
-.otica .removed b, .otica .removed i { color: RED; font-style: normal; }
-.otica svg { display: block; width: 100%; max-width: 5.5rem; margin: 0 auto .2rem; }
-@media (max-width: 36rem) {
-  .otica .stack thead { display: none; }
-  .otica .stack, .otica .stack tbody { display: block; }
-  .otica .stack tr { display: flex; flex-wrap: wrap; column-gap: .9rem; padding: .3rem .6rem;
-    border: 1px solid #8884; border-radius: 6px; margin: 0 0 .5rem; }
-  .otica .stack td { border: 0; padding: .05rem 0; }
-  .otica .stack td:first-child, .otica .stack td:last-child { flex-basis: 100%; }
-  .otica .stack td:first-child { font-weight: 600; }
-  .otica .stack td + td[data-label]::before { content: attr(data-label) " "; opacity: .72;
-    font-weight: 400; }
-}
-</style>""".replace("RED", REMOVED)
+
+
+def page_style(name: str) -> str:
+    """Return a style sheet."""
+    return files("mne_otica.viz").joinpath(name).read_text(encoding="utf-8")
 
 
 def head(result: Cleaned) -> str:
-    """Return the HTML of a result for a notebook."""
-    return summary(result, _folded("Candidates", _candidates(result)))
-
-
-def summary(result: Cleaned, more: str = "") -> str:
-    """Return the verdict, and all figures folded."""
+    """Return the verdict, with all figures and the candidates folded."""
     status = escape(_WORDS.get(result.status, result.status))
     text = "<br>".join(escape(text) for text in sentences(result))
     verdict = f"<p class='verdict'><span class='status'>{status}</span>{text}</p>"
     cells = [(escape(name), escape(value)) for name, value in result.summary()]
     rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in cells)
-    return _box(verdict, _folded("All figures", f"<table>{rows}</table>"), more)
-
-
-def candidates(result: Cleaned) -> str:
-    """Return the table of candidate components."""
-    return _box(_candidates(result))
+    return _box(
+        verdict,
+        _folded("All figures", f"<table>{rows}</table>"),
+        _folded("Candidates", _candidates(result)),
+    )
 
 
 def components(result: Cleaned) -> str:
@@ -87,11 +54,12 @@ def components(result: Cleaned) -> str:
 
 
 def _box(*content: str) -> str:
-    return f"<div class='otica'>{_STYLE}{''.join(content)}</div>"
+    style = page_style("result.css")
+    return f"<div class='otica'><style>{style}</style>{''.join(content)}</div>"
 
 
 def _folded(title: str, content: str) -> str:
-    return f"<details><summary>{title}</summary>{content}</details>" if content else ""
+    return f"<details><summary>{title}</summary>{content}</details>"
 
 
 def _candidates(result: Cleaned) -> str:
