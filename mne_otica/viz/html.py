@@ -2,107 +2,57 @@
 
 import base64
 import io
-from html import escape
 from importlib.resources import files
+from typing import Any
 
 import matplotlib
 import numpy as np
+from jinja2 import Environment
 from numpy.typing import NDArray
 from PIL import Image
 
-from mne_otica.cleaning.overview import Glance, glances
+from mne_otica.cleaning.overview import glances
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.viz.colours import SIGNED
 from mne_otica.viz.drawing import info_of, sentences
-from mne_otica.viz.topomap import STANDARD, SmallMaps, small_maps
+from mne_otica.viz.topomap import small_maps
 
 _WORDS = {"none": "nothing to remove", "poor": "cleaned poorly"}
 
 
-def page_style(name: str) -> str:
-    """Return a style sheet."""
+def page_file(name: str) -> str:
+    """Return a template or a style sheet."""
     return files("mne_otica.viz").joinpath(name).read_text(encoding="utf-8")
+
+
+def _rendered(name: str, **facts: Any) -> str:
+    template = Environment(autoescape=True).from_string(page_file(name))
+    return template.render(style=page_file("result.css"), **facts)
 
 
 def head(result: Cleaned) -> str:
     """Return the verdict, with all figures and the candidates folded."""
-    status = escape(_WORDS.get(result.status, result.status))
-    text = "<br>".join(escape(text) for text in sentences(result))
-    verdict = f"<p class='verdict'><span class='status'>{status}</span>{text}</p>"
-    cells = [(escape(name), escape(value)) for name, value in result.summary()]
-    rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in cells)
-    return _box(
-        verdict,
-        _folded("All figures", f"<table>{rows}</table>"),
-        _folded("Candidates", _candidates(result)),
+    likely = sorted(glances(result), key=lambda one: (not one.removed, -one.row.probability))
+    n_named = sum(glance.removed or glance.row.answer != "no" for glance in likely)
+    shown = [glance for glance in likely if glance.row.reason]
+    return _rendered(
+        "result.html",
+        status=_WORDS.get(result.status, result.status),
+        sentences=sentences(result),
+        figures=result.summary(),
+        candidates=shown[: max(n_named, 10)],  # as many fit on a screen
     )
 
 
 def components(result: Cleaned) -> str:
     """Return small topographies of all components with the artifact each one holds."""
     maps = small_maps(result.ica.get_components(), info_of(result, result.ica.ch_names))
-    cards = "".join(_card(glance, maps) for glance in glances(result))
-    text = "The most probable artifact of each component, and its probability."
-    if result.stability is not None:
-        text += " Stability is from 0 to 1; stable does not mean brain."
-    text += " Components that were removed have a frame."
-    if maps.source == "standard":
-        text += f" Topographies {STANDARD}, from channel names."
-    elif maps.source == "none":
-        text += " There are no topographies, as positions are unknown."
-    return _box(f"<p class='soft'>{text}</p><div class='maps'>{cards}</div>")
-
-
-def _box(*content: str) -> str:
-    style = page_style("result.css")
-    return f"<div class='otica'><style>{style}</style>{''.join(content)}</div>"
-
-
-def _folded(title: str, content: str) -> str:
-    return f"<details><summary>{title}</summary>{content}</details>"
-
-
-def _candidates(result: Cleaned) -> str:
-    """Return the most probable components first, as a table that is cards on narrow pages."""
-    likely = sorted(glances(result), key=lambda one: (not one.removed, -one.row.probability))
-    n_named = sum(glance.removed or glance.row.answer != "no" for glance in likely)
-    rows, shown = [], [glance for glance in likely if glance.row.reason]
-    for glance in shown[: max(n_named, 10)]:  # as many fit on a screen
-        row = {
-            "Component": glance.name,
-            "Kind": glance.row.kind,
-            "Probability": glance.chance,
-            "Answer": glance.row.answer,
-            "Decision": "removed" if glance.removed else "kept",
-        }
-        if glance.stability:
-            row["Stability"] = glance.stability
-        rows.append(row | {"Why": glance.row.reason})
-    if not rows:
-        return "<p>No candidates.</p>"
-    heading = "".join(f"<th>{name}</th>" for name in rows[0])
-    cells = ("".join(_cell(name, value) for name, value in row.items()) for row in rows)
-    body = "".join(f"<tr>{some}</tr>" for some in cells)
-    return f"<table class='stack'><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _cell(name: str, value: str) -> str:
-    if name == "Why":
-        return f"<td>{_folded('why', escape(value))}</td>"
-    text = f"<b class='bad'>{value}</b>" if value == "removed" else escape(value)
-    return f"<td data-label='{escape(name)}'>{text}</td>"
-
-
-def _card(glance: Glance, maps: SmallMaps) -> str:
-    k = glance.row.component
-    picture = "" if maps.images is None else topography(maps.images[k], glance.name)
-    lines = [f"<b>{glance.name}</b>", escape(glance.text)]
-    if glance.stability:
-        lines.append(f"stability {glance.stability}")
-    if glance.removed:
-        lines.append("<i>removed</i>")
-    name = " class='removed'" if glance.removed else ""
-    return f"<div{name}>{picture}{'<br>'.join(lines)}</div>"
+    cards = [
+        (one, "" if maps.images is None else topography(maps.images[one.row.component], one.name))
+        for one in glances(result)
+    ]
+    trusted = result.stability is not None
+    return _rendered("components.html", cards=cards, source=maps.source, stability=trusted)
 
 
 def topography(image: NDArray[np.float64], name: str) -> str:

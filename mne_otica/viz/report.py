@@ -105,7 +105,7 @@ def add_artifact_report(
 def new_report(result: Cleaned, title: str) -> mne.Report:
     """Return a new report of a result, readable on a phone."""
     report = mne.Report(title=title, verbose="error")
-    report.add_custom_css(_html.page_style("report.css"))
+    report.add_custom_css(_html.page_file("report.css"))
     report.add_custom_js(_VIEWPORT)
     return add_artifact_report(report, result)
 
