@@ -68,8 +68,8 @@ def export_ica_eeglab(
     Components in ``ica.exclude`` are marked for rejection (``EEG.reject.gcompreject``), unless
     the recording is already cleaned, as EEGLAB would remove them entirely. The probabilities are
     stored where EEGLAB looks for those of ICLabel (``EEG.etc.ic_classification.ICLabel``, whose
-    ``version`` names this package): what the artifacts leave of 1 is "Brain" or "Other". The
-    method and the labels (``ica.labels_``) are stored in ``EEG.etc.mne_otica``.
+    ``version`` names this package); the rest is "Brain" or "Other". The method and the labels
+    (``ica.labels_``) are stored in ``EEG.etc.mne_otica``.
     """
     _validate_type(ica, ICA, "ica", "ICA")
     if ica.current_fit == "unfitted":
@@ -77,7 +77,7 @@ def export_ica_eeglab(
     _validate_type(artifacts, (ArtifactScores, None), "artifacts", "ArtifactScores or None")
     if artifacts is not None and artifacts.n_components != ica.n_components_:
         told = f"the ICA has {ica.n_components_}; pass the artifacts of this ICA."
-        raise ValueError(f"artifacts is of {artifacts.n_components} components, {told}")
+        raise ValueError(f"artifacts has {artifacts.n_components} components, {told}")
     _validate_type(inst, (BaseRaw, BaseEpochs), "inst", "Raw or Epochs")
     fname = Path(_check_fname(fname, overwrite=overwrite, name="fname"))
     if fname.suffix != ".set":
@@ -157,8 +157,8 @@ def _ica_fields(ica: ICA, names: list[str], marked: list[int]) -> dict[str, Any]
     """Return the matrices of the ICA by their names in EEGLAB."""
     missing = [name for name in ica.ch_names if name not in names]
     if missing:
-        told = f"{', '.join(missing)}, which the ICA was fitted on; pass the recording of the fit."
-        raise ValueError(f"The file for EEGLAB has no channel {told}")
+        told = f"{', '.join(missing)}, on which the ICA was fitted; pass the recording of the fit."
+        raise ValueError(f"The recording has no channel {told}")
     pca = ica.pca_components_[: ica.n_components_]
     sphere = np.eye(len(ica.ch_names))
     weights = MICROVOLT * ica.unmixing_matrix_ @ pca @ ica._pre_whiten(sphere.copy())

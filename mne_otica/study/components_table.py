@@ -78,7 +78,7 @@ def table_source(path: Path) -> str:
     try:
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path.name} is not text in UTF-8; save it as such.") from error
+        raise ValueError(f"{path.name} is not encoded in UTF-8; save it in UTF-8.") from error
 
 
 def read_table(path: Path, n_components: int) -> Table:
@@ -88,7 +88,7 @@ def read_table(path: Path, n_components: int) -> Table:
     missing = {"component", "status"} - set(reader.fieldnames or ())
     if missing:
         lacks = f"{path.name} has no column {' and '.join(sorted(missing))}; it must be a table"
-        told = "with tabs between the columns. Delete it to have it written anew."
+        told = "with tabs between the columns. Delete it, and it is written again."
         raise ValueError(f"{lacks} {told}")
     numbers = {str(component): component for component in range(n_components)}
     rows = {}

@@ -79,7 +79,7 @@ def group(recordings: Sequence[Recording], concatenate_runs: bool) -> list[Unit]
     """Group recordings that share an ICA: each by itself, or the runs of a session."""
     counts = Counter(recording.name for recording in recordings).items()
     if twice := ", ".join(name.label for name, count in counts if count > 1):
-        raise ValueError(f"{twice} is there in more than one format; leave one of them out.")
+        raise ValueError(f"{twice} exists in more than one format; leave one of them out.")
     units: dict[Name, list[Recording]] = {}
     for one in recordings:
         name = name_without_run(one.name, _bids_path(one)) if concatenate_runs else one.name
@@ -127,11 +127,11 @@ def read(recording: Recording) -> tuple[mne.io.BaseRaw, list[str]]:
             raise
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
-            told = "it may be damaged, or not what its name says."
+            told = "it may be damaged, or have the wrong extension."
             raise ValueError(f"{name} cannot be read ({why}); {told}") from error
     told = list(dict.fromkeys(str(warning.message) for warning in caught))
     if any("does not match the file size" in message for message in told):
-        raise ValueError(f"{name} is cut short: its header promises more data.")
+        raise ValueError(f"{name} is cut short: it has less data than its header says.")
     if odd := ", ".join(name for name in raw.ch_names if not name.isascii()):
         raise ValueError(f"Channel names must be ASCII to be saved as FIF, not {odd}; rename them.")
     return raw, told

@@ -174,7 +174,7 @@ class _Handler(BaseHTTPRequestHandler):
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=8)
         asked = dict(pairs)
         if len(asked) != len(pairs):
-            raise _wrong("A parameter is there twice.")
+            raise _wrong("A parameter is given twice.")
         values = [_number(asked, name) for name in needed]
         values += [_number(asked, name) if name in asked else None for name in optional]
         found = getattr(self.server.review, method)(*values)
@@ -256,5 +256,5 @@ def _field(body: dict[str, Any], name: str, kind: Any) -> Any:
     """Return a field of a decision; booleans do not count as numbers."""
     value = body.get(name)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise _wrong(f"{name} is missing, or not what it should be.")
+        raise _wrong(f"{name} is missing, or has the wrong type.")
     return value

@@ -86,11 +86,11 @@ def clean_study(
     n_components, l_freq, h_freq, random_state, max_components : int | float | None
         Number of components, band and seed of the ICA, and maximum number of blink components.
     reject_by_annotation : bool
-        Whether to leave out spans annotated as bad. Of the artifacts in these spans only blinks
-        are removed, unless whole components are.
+        Whether to leave out spans annotated as bad. In these spans only blinks are removed, or
+        whole components with ``removal="component"``.
     find_bad_channels : bool
-        Whether to leave out channels that look broken. A channel that does in one of several
-        recordings with one ICA is left out of all of them.
+        Whether to leave out channels that look broken. If several recordings share an ICA, a
+        channel that looks broken in one of them is left out of all.
     stability : bool
         Whether to measure how reproducible each component is, see
         :func:`mne_otica.stability`. The index becomes a column of ``components.tsv``; the summary
@@ -193,7 +193,7 @@ def _recordings(
     entities: dict[str, list[str] | None],
 ) -> tuple[list[Recording], Path]:
     if (inputs is None) == (bids_root is None):
-        raise ValueError("Give either a list of files or bids_root, one of the two.")
+        raise ValueError("Pass either a list of files or bids_root, not both.")
     wanted = {name: values for name, values in entities.items() if values}
     if bids_root is not None:
         if find_spec("mne_bids") is None:

@@ -25,7 +25,7 @@ function showList() {
   at("recordings").replaceChildren(...study.recordings.map((one, k) => {
     const told = [];
     if (one.harm !== null) told.push(`harm ${percent(one.harm)}`);
-    if (one.stability !== null) told.push(`trust ${one.stability.toFixed(2)}`);
+    if (one.stability !== null) told.push(`stability ${one.stability.toFixed(2)}`);
     if (one.changed) told.push("changed");
     const button = element("button", { type: "button" },
       element("span", { className: `status ${one.status}` }, MARKS[one.status] || "", " "), one.label,
@@ -95,7 +95,7 @@ function showRecording(wanted) {
   for (const id of ["components", "component"]) at(id).hidden = false;
   at("effect").hidden = !recording.has_signals;
   for (const id of ["course-figure", "spectrum-figure"]) at(id).hidden = !recording.has_signals;
-  if (!recording.has_signals) show("problem", "The recording is not where it was, so there are no courses and no preview.");
+  if (!recording.has_signals) show("problem", "The recording was moved or deleted, so there are no time courses and no preview.");
   at("places").textContent = recording.topographies.source === "standard" ? "at standard positions, as the recording has none" : "";
   at("kind").replaceChildren(new Option("as found", ""), ...recording.kinds.map((kind) => new Option(kind)));
   at("channel").replaceChildren(...recording.channels.map((name, k) => new Option(name, k)));
@@ -129,7 +129,7 @@ function drawMapSoon(canvas, k, dots = false) {
 function markMaps() {
   recording.components.forEach((row, k) => {
     const button = at("maps").children[k], bad = row.status === "bad", { told, trust } = glance(row);
-    const trusted = trust === null ? "" : `trust ${trust.toFixed(2)}`, all = [told, trusted].filter(known);
+    const trusted = trust === null ? "" : `stability ${trust.toFixed(2)}`, all = [told, trusted].filter(known);
     button.className = row.status;
     button.setAttribute("aria-pressed", k === component);
     button.setAttribute("aria-label", `${nameOf(k)}, ${[bad ? "removed" : "kept", ...all].join(", ")}`);
