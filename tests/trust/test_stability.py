@@ -17,7 +17,6 @@ import pytest
 import mne_otica
 from mne_otica.trust import refits as _refits
 from mne_otica.trust.stability import CAME_BACK
-from mne_otica.viz import plot_stability
 
 N_FITS = 5
 
@@ -194,10 +193,6 @@ def test_figure_shows_index_maps_and_curve(result):
     assert "Stable is not the same as brain" in figure.axes[0].get_title(loc="left")
     assert "Data used (min)" in texts
     assert sum("index 1.00" in text for text in texts) == 5
-    figure = plot_stability(result, n_components=2, show=False)
-    assert sum("index 1.00" in ax.get_title() for ax in figure.axes) == 2
-    with pytest.raises(ValueError, match="n_components"):
-        plot_stability(result, n_components=0, show=False)
 
 
 def test_another_recording_is_refused(ica, raw, make_raw):
