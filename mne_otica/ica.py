@@ -18,7 +18,7 @@ from mne.preprocessing import ica as _mne_ica
 from mne.utils import fill_doc, logger, verbose
 from numpy.typing import NDArray
 
-from mne_otica.solver._linalg import Channels, project
+from mne_otica.solver._linalg import Channels, one_blas_thread, project
 from mne_otica.solver.otica import check_options, unmix
 from mne_otica.utils.checks import (
     RandomState,
@@ -26,7 +26,6 @@ from mne_otica.utils.checks import (
     _validate_matrix,
     _validate_type,
     as_generator,
-    limit_blas_threads,
 )
 
 METHOD = "otica"
@@ -79,7 +78,7 @@ class _Hooks:
         rng = getattr(self, "rng", None) if self.random_state is None else self.random_state
         rng = as_generator(0 if rng is None else rng)  # the same call gives the same answer
         try:
-            with limit_blas_threads():
+            with one_blas_thread():
                 _fit_otica(self, data, fit_type, rng)
         except BaseException:  # also an interrupt must not leave a half-fitted object
             self._reset()

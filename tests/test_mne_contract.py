@@ -25,10 +25,8 @@ PRIVATE = {
     "mne.annotations._annotations_starts_stops": ["raw", "kinds"],
     "mne.utils._check_fname": ["fname", "overwrite"],
     "mne.utils._check_option": ["parameter", "value", "allowed_values"],
-    "mne.utils._limit_blas_threads": [],
     "mne.utils._validate_type": ["item", "types", "item_name", "type_name"],
 }
-SINCE_1_13 = "mne.utils._limit_blas_threads"  # not needed before
 
 
 def imported():
@@ -48,8 +46,6 @@ def test_every_private_import_is_listed():
 def test_private_functions_have_these_first_parameters(name):
     module, _, function = name.rpartition(".")
     found = getattr(importlib.import_module(module), function, None)
-    if found is None and name == SINCE_1_13:
-        return
     assert list(signature(found).parameters)[: len(PRIVATE[name])] == PRIVATE[name]
 
 

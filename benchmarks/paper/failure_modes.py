@@ -11,7 +11,7 @@ from benchmarks.paper.methods import METHODS
 from benchmarks.paper.output import LINES, MARKERS, Output
 from benchmarks.paper.table import CLIP, measure
 from benchmarks.results import markdown
-from mne_otica.simulation.mixtures import _vanishing_curvature_position, _zero_negentropy_position
+from mne_otica.simulation.mixtures import VANISHING_CURVATURE, ZERO_NEGENTROPY
 
 MODES = {"zero_negentropy": "Zero negentropy", "vanishing_curvature": "Vanishing curvature"}
 DIMENSIONS = (5, 10, 15, 20)
@@ -79,9 +79,9 @@ def run(output: Output, options: Namespace) -> None:
     output.section(
         "Failure modes of log cosh",
         "Three Gaussian bumps of width 0.15 at -b, 0 and b with unit variance. With "
-        f"b = {_zero_negentropy_position():.4f} (paper: 1.5434) log cosh has the mean it has for a "
+        f"b = {ZERO_NEGENTROPY:.4f} (paper: 1.5434) log cosh has the mean it has for a "
         "Gaussian; with "
-        f"b = {_vanishing_curvature_position():.4f} (paper: near 1.44) the denominator of "
+        f"b = {VANISHING_CURVATURE:.4f} (paper: near 1.44) the denominator of "
         "FastICA's Newton step is zero. N = 10 000; mean Amari index, clipped at 1.5, and in "
         "brackets the number of trials. Low compute is 50 starts of FastICA with 1000 iterations "
         "and 4 d starts of the paper's algorithm; high compute 5000 iterations and 15 d starts.",

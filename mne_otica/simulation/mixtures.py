@@ -1,18 +1,19 @@
 """Linear mixtures of independent sources, as in the paper's experiments."""
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from mne_otica.utils.arrays import Array
 from mne_otica.utils.checks import _check_option, _validate_number, _validate_type
 
-BUMP_WIDTH = 0.15  # of the three Gaussian bumps of the failure-mode distributions
+# Three Gaussian bumps, of which the outer ones are where E[log cosh s] is that of a Gaussian, or
+# E[s tanh s - 1 + tanh² s], an entry of FastICA's Hessian, is zero.
+BUMP_WIDTH = 0.15
+ZERO_NEGENTROPY, VANISHING_CURVATURE = 1.5434012034351605, 1.4444254159609342
 
 
 class Mixture(NamedTuple):
@@ -32,46 +33,8 @@ def _student_t(rng: Generator, n: int) -> Array:
     return samples / samples.std()
 
 
-def _bump_weight(position: float) -> float:
-    """Return the weight of each outer bump that makes the variance 1."""
-    return (1 - BUMP_WIDTH**2) / (2 * position**2)
-
-
-def _gaussian_mean(function: Callable, mean: float, std: float) -> float:
-    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
-    return float(weights @ function(mean + std * nodes) / weights.sum())
-
-
-def _bumps_mean(function: Callable, position: float) -> float:
-    """Return the mean of an even function under the three bumps."""
-    outer = _gaussian_mean(function, position, BUMP_WIDTH)
-    inner = _gaussian_mean(function, 0, BUMP_WIDTH)
-    weight = _bump_weight(position)
-    return 2 * weight * outer + (1 - 2 * weight) * inner
-
-
-def _log_cosh(s: NDArray) -> NDArray:
-    return np.logaddexp(s, -s) - np.log(2)
-
-
-def _fixed_point_curvature(s: NDArray) -> NDArray:
-    """Integrand of FastICA's Hessian entry for the log cosh contrast."""
-    return s * np.tanh(s) - 1 + np.tanh(s) ** 2
-
-
-@lru_cache
-def _zero_negentropy_position() -> float:
-    gaussian = _gaussian_mean(_log_cosh, 0, 1)
-    return brentq(lambda b: _bumps_mean(_log_cosh, b) - gaussian, 1.2, 2.0)
-
-
-@lru_cache
-def _vanishing_curvature_position() -> float:
-    return brentq(lambda b: _bumps_mean(_fixed_point_curvature, b), 1.2, 2.0)
-
-
 def _bumps(rng: Generator, n: int, position: float) -> Array:
-    weight = _bump_weight(position)
+    weight = (1 - BUMP_WIDTH**2) / (2 * position**2)  # of each outer bump, for variance 1
     centres = rng.choice([-position, 0, position], n, p=[weight, 1 - 2 * weight, weight])
     return centres + BUMP_WIDTH * rng.standard_normal(n)
 
@@ -85,8 +48,8 @@ _SOURCES: dict[str, Callable[[Generator, int], Array]] = {
     "binomial": lambda rng, n: _standardised(rng.binomial(10, 0.5, n)),
     "chi_square": lambda rng, n: _standardised(rng.chisquare(2, n)),
     "exponential": lambda rng, n: _standardised(rng.exponential(1, n)),
-    "zero_negentropy": lambda rng, n: _bumps(rng, n, _zero_negentropy_position()),
-    "vanishing_curvature": lambda rng, n: _bumps(rng, n, _vanishing_curvature_position()),
+    "zero_negentropy": lambda rng, n: _bumps(rng, n, ZERO_NEGENTROPY),
+    "vanishing_curvature": lambda rng, n: _bumps(rng, n, VANISHING_CURVATURE),
 }
 _SUPER_GAUSSIAN = ("laplace", "student_t", "chi_square", "exponential")
 _DISCRETE = ("bernoulli", "poisson", "binomial")

@@ -127,7 +127,6 @@ def simulate_raw(
     blink_amplitude: float = 150e-6,
     eye_rotation: float = 0.0,
     brain_amplitude: float = 12e-6,
-    noise_amplitude: float = 0.5e-6,
     saccades: bool = True,
     muscle: bool = True,
     heartbeat: bool = True,
@@ -166,8 +165,6 @@ def simulate_raw(
         topography and time course, so that blinks need two components.
     brain_amplitude : float
         Standard deviation of the brain activity in volts, median over channels.
-    noise_amplitude : float
-        Standard deviation of the white noise of each sensor, in volts.
     saccades, muscle, heartbeat : bool
         Whether to add gaze shifts, bursts of jaw and neck muscle, and heartbeats.
     pops : int
@@ -223,7 +220,6 @@ def simulate_raw(
         blink_amplitude=blink_amplitude,
         eye_rotation=eye_rotation,
         brain_amplitude=brain_amplitude,
-        noise_amplitude=noise_amplitude,
         pop_amplitude=pop_amplitude,
         line_freq=line_freq or 0,
     )
@@ -243,7 +239,7 @@ def simulate_raw(
     brain = _sources.brain(head, *size)
     scale = brain_amplitude / np.median((subtract @ brain.maps @ brain.signals).std(axis=1))
     parts = [("brain", replace(brain, maps=scale * brain.maps))]
-    noise = noise_amplitude * rng.standard_normal((head.n_channels, n_times))
+    noise = 0.5e-6 * rng.standard_normal((head.n_channels, n_times))
     if blink_times is None:
         blink_times = _sources.blink_times(n_blinks, duration, rng, _PAUSE)
     if evoked:

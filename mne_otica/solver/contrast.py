@@ -94,9 +94,10 @@ def bin_edges(n_bins: int = N_BINS) -> Array:
     return np.concatenate([[-np.inf], KNEE * u / (1 - np.abs(u)), [np.inf]])
 
 
-def bin_centres() -> Array:
+@lru_cache(maxsize=2)
+def bin_centres(n_bins: int = N_BINS) -> Array:
     """Return the middle of each bin as y."""
-    u = (np.arange(N_BINS) + 0.5) * (2 / N_BINS) - 1
+    u = (np.arange(n_bins) + 0.5) * (2 / n_bins) - 1
     return KNEE * u / (1 - np.abs(u))
 
 

@@ -54,8 +54,7 @@ def escape(X: Single, W: Array, correlation: Array, rng: np.random.Generator) ->
     if better is not None:
         return better
     counts = bin_counts(bin_index(W.astype(np.float32) @ some))
-    discrete = on_lattice(merged_counts(counts)).any()
-    return _find_lattices(X, W, correlation, rng) if discrete else None
+    return _find_lattices(X, W, correlation, on_lattice(merged_counts(counts)).any(), rng)
 
 
 def _subsampled(X: Single, half: int = 0) -> Single:
@@ -101,14 +100,19 @@ def _rotate_pairs(X: Single, W: Array) -> Array | None:
 
 
 def _find_lattices(
-    X: Single, W: Array, correlation: Array, rng: np.random.Generator
+    X: Single, W: Array, correlation: Array, expected: bool, rng: np.random.Generator
 ) -> Array | None:
-    """Search for lattices among the components that look Gaussian, of which each leaves fewer."""
+    """Search for lattices among the components that look Gaussian, of which each leaves fewer.
+
+    Where no component is discrete, all that are may be mixed with each other and hence look
+    Gaussian, but a recording seldom has any: a short search shows whether there is one.
+    """
+    limit = LOOKS_GAUSSIAN if expected else LOOKS_GAUSSIAN / 4
     W, correlation = W.copy(), correlation.copy()
     X, others = _subsampled(X), _subsampled(X, half=1)  # what is found must hold for both
     found = False
     while True:
-        block = np.flatnonzero(2 - 2 * correlation < LOOKS_GAUSSIAN)
+        block = np.flatnonzero(2 - 2 * correlation < limit)
         if len(block) < 2:
             return W if found else None
         if len(block) > MAX_BLOCK:
@@ -117,7 +121,7 @@ def _find_lattices(
         before = W[block].astype(np.float32) @ others
         tensor = _fourth_cumulants(Z)
         # The probability that a random start succeeds halves with each component beyond 12.
-        for _ in range(min(12 * 2 ** max(0, len(block) - 12), 48)):
+        for _ in range(min(12 * 2 ** max(0, len(block) - 12), 48) if expected else 2):
             rotation = search_lattices(Z, _cumulant_rotation(tensor, len(block), rng))
             if rotation is None:
                 continue

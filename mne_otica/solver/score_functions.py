@@ -5,7 +5,6 @@ which needs no density and stays finite where it has an edge. Arrays have one ro
 component. Bins of the transport map are merged here.
 """
 
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -66,13 +65,6 @@ def on_lattice(merged: NDArray[np.int64]) -> NDArray[np.bool_]:
     return empty > 0.1 * np.count_nonzero(bulk, axis=1)
 
 
-@cache
-def merged_centres() -> Array:
-    """Return the middle of each merged bin as y."""
-    u = (np.arange(N_MERGED) + 0.5) * (2 / N_MERGED) - 1
-    return KNEE * u / (1 - np.abs(u))
-
-
 class Basis(NamedTuple):
     """Cubic B-splines of each component in merged bins (block-diagonal), less a straight line."""
 
@@ -89,12 +81,12 @@ class Basis(NamedTuple):
         flat, shape = c.reshape(*c.shape[:-2], -1).T, (*c.shape[:-1], N_MERGED)
         sums, slopes = ((part @ flat).T.reshape(shape) for part in (self.values, self.slopes))
         level, tilt = (np.sum(c * x, axis=-1, keepdims=True) for x in (self.levels, self.tilts))
-        return sums - level - tilt * merged_centres(), slopes - tilt
+        return sums - level - tilt * bin_centres(N_MERGED), slopes - tilt
 
 
 def make_splines(merged: NDArray[np.int64]) -> tuple[csr_array, csr_array]:
     """Return the splines of each component and their slopes, as block-diagonal matrices."""
-    y, knots, n_rows = merged_centres(), _knots(merged), len(merged)
+    y, knots, n_rows = bin_centres(N_MERGED), _knots(merged), len(merged)
     place = np.stack([np.interp(y, row, np.arange(N_INTERVALS + 1)) for row in knots])
     first = np.minimum(place.astype(np.intp), N_INTERVALS - 1)
     t = place - first
@@ -131,7 +123,7 @@ def find_basis(
 ) -> Basis:
     """Take off the straight line that is nearest to each spline, and return the moments."""
     values, slopes = splines
-    y, n_rows = merged_centres(), len(merged)
+    y, n_rows = bin_centres(N_MERGED), len(merged)
     # Fitting the d weights of a component sharpens its density, as by the inverse of a Gaussian
     # filter of variance 2 d / (N (1 + e)). This is twice as much, as the next would be sharper
     # still, in bins at one standard deviation; half a bin keeps the information of points finite.
@@ -202,7 +194,7 @@ def choose_smoothness(objective: Objective, counts: NDArray[np.int64]) -> Smooth
         basis = find_basis(fitted, splines, np.ones(len(counts)))
         penalties = (PENALTIES / fitted[0].sum())[:, np.newaxis] * np.ones(len(counts))
         f, slopes = basis.combine(solve(basis, penalties))
-        loss = f * (f / 2 + merged_centres()) - slopes
+        loss = f * (f / 2 + bin_centres(N_MERGED)) - slopes
         losses.append(loss.transpose(1, 0, 2) @ shares[1 - half :: 2].transpose(1, 2, 0))
     return Smoothness(_best_penalties(np.concatenate(losses, axis=2)), weights)
 
@@ -230,7 +222,7 @@ def fit_scores(counts: NDArray[np.int64], smoothness: Smoothness, information: A
     # Undefined between lattice points; zero, so that the integral ignores gaps.
     between = (merged == 0) & on_lattice(merged)[:, np.newaxis]
     y = bin_centres()
-    tables = np.stack([y + np.interp(y, merged_centres(), row) for row in f])
+    tables = np.stack([y + np.interp(y, bin_centres(N_MERGED), row) for row in f])
     tables[np.repeat(between, MERGE, axis=1)] = 0
     for row, seen in zip(tables, counts > 0, strict=True):
         first, last = seen.argmax(), N_BINS - 1 - seen[::-1].argmax()

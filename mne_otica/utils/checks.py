@@ -1,7 +1,5 @@
 """Checks of arguments, and the private helpers of MNE that this package uses."""
 
-from contextlib import nullcontext
-
 import numpy as np
 from mne._fiff.pick import _picks_to_idx as _picks_to_idx
 from mne._fiff.proj import make_projector as _make_projector  # noqa: F401
@@ -11,11 +9,6 @@ from mne.utils import _check_option as _check_option
 from mne.utils import _validate_type as _validate_type
 from mne.utils import warn as _mne_warn
 from numpy.typing import ArrayLike, NDArray
-
-try:
-    from mne.utils import _limit_blas_threads as limit_blas_threads
-except ImportError:  # before MNE 1.13
-    limit_blas_threads = nullcontext
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 

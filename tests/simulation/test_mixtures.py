@@ -4,7 +4,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import kurtosis
 
 from mne_otica.simulation import REGIMES, mixture
-from mne_otica.simulation.mixtures import _fixed_point_curvature, _log_cosh
 
 
 @pytest.mark.parametrize("regime", REGIMES)
@@ -42,8 +41,8 @@ def test_pools():
 
 def test_failure_modes_blind_the_proxies():
     rng = np.random.default_rng(0)
-    gaussian = _log_cosh(rng.standard_normal(1_000_000)).mean()
+    gaussian = np.log(np.cosh(rng.standard_normal(1_000_000))).mean()
     source = mixture("zero_negentropy", 1, 1_000_000).sources[0]
-    assert abs(_log_cosh(source).mean() - gaussian) < 2e-3
+    assert abs(np.log(np.cosh(source)).mean() - gaussian) < 2e-3
     source = mixture("vanishing_curvature", 1, 1_000_000).sources[0]
-    assert abs(_fixed_point_curvature(source).mean()) < 2e-3
+    assert abs(np.mean(source * np.tanh(source) - 1 + np.tanh(source) ** 2)) < 2e-3

@@ -8,7 +8,7 @@ from scipy.stats import ortho_group
 
 from mne_otica import otica, simulation
 from mne_otica.metrics import amari_index
-from mne_otica.solver import algorithm, contrast, discrete, refit, unmix
+from mne_otica.solver import algorithm, contrast, refit, unmix
 from mne_otica.solver.algorithm import iterate_fixed_point
 from mne_otica.solver.contrast import Objective, target_correlation
 
@@ -190,13 +190,12 @@ def test_a_refit_is_the_local_optimisation_from_a_start():
     assert amari_index(refit(binary, rotated, refine="none").W, np.eye(2)) > 0.5
 
 
-def test_lattices_are_searched_only_where_a_component_is_discrete(monkeypatch):
-    searched = []
-    monkeypatch.setattr(discrete, "_find_lattices", lambda *args: searched.append(args))
-    unmix(whitened("continuous", 6, 10_000)[0])
-    assert not searched
-    unmix(whitened("discrete", 6, 10_000)[0])
-    assert searched
+@pytest.mark.parametrize(("d", "seed"), [(10, 4478), (20, 4109)])
+def test_trap_all_counts_can_hide(d, seed):
+    """Where they are mixed with each other and a Gaussian source, no component looks discrete."""
+    X, mixing, _ = simulation.mixture("hybrid", d, 10_000, seed)
+    K, W, _ = otica(X)
+    assert amari_index(W @ K, mixing) < 0.1
 
 
 def test_trap_the_sum_of_two_counts_is_a_count():
