@@ -107,7 +107,7 @@ def _remedy(result: KindResult) -> str:
 def _kept(components: Sequence[int], elsewhere: Mapping[int, str]) -> str:
     """Return that a kind was not removed, but what was, so that sentences do not contradict."""
     others = [elsewhere[k] for k in components if k in elsewhere]
-    return f"only its {PLURALS[others[0]]} removed" if others else "not removed"
+    return f"only {PLURALS[others[0]]} removed" if others else "not removed"
 
 
 def _percent(share: float, digits: int) -> str:
