@@ -2,6 +2,7 @@
 
 ``python -m benchmarks.kinds`` tests 300 simulated recordings that were not used for training;
 ``--removal`` removes the artifacts found from other recordings, and compares with the truth;
+``--said`` cleans the 300 of all kinds, and holds what the verdict says against the truth;
 ``--keep FILE`` saves each answer, so that an interrupted run can be resumed.
 ``--real FOLDER`` tests the real recordings without their EOG, ECG and EMG channels, and compares
 with ICLabel and MNE's own finders; FOLDER is that of ``training.train``, and each recording is
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -31,10 +33,13 @@ from mne_otica.artifacts import kinds as _kinds
 from mne_otica.artifacts import maps as _maps
 from mne_otica.artifacts import search
 from mne_otica.artifacts.kinds import ACCEPT, REMOVE, kinds
+from mne_otica.cleaning.conclude import conclude_useful
 from mne_otica.cleaning.decide import find
 from mne_otica.cleaning.found import Decision
+from mne_otica.evaluation.sentences import LONGEST
 from mne_otica.removal.remove import take_out
 from mne_otica.signals.low_rate import filtered
+from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.simulation import simulate_raw
 from mne_otica.simulation.sources import Head
 from training import train
@@ -99,6 +104,57 @@ def removal_errors(case: Case, decision: Decision, kind: str) -> Iterator[dict]:
     truth = filtered(case.raw.get_data(ica.ch_names) - part, sfreq, *BAND).std()
     errors = {how: float(filtered(x, sfreq, *BAND).std() / truth) for how, x in left.items()}
     yield dict(recording=case.name, kind=kind, there=bool(part.any()), **errors)
+
+
+# A negative number (but of a spectral slope), "nan", more than 100 %, and clauses that hold nothing
+WRONG = re.compile(
+    r"(?<!\w)(?<!slope )-\d|\bnan\b|over 100|[1-9]\d{2,}(\.\d)? %(?<!\b100 %)|[;:,(] *([;:,).]|$)"
+)
+
+
+def said(case: Case) -> list[dict]:
+    """Return the sentences about a recording, and the error before and after each removal."""
+    parts = []
+
+    def concluded(*given: object) -> object:
+        answer = conclude_useful(*given)
+        parts.extend(answer[1].parts)
+        return answer
+
+    with patch("mne_otica.cleaning.clean.conclude_useful", concluded):
+        result = clean_raw(case.raw, artifacts="all")
+    names, sfreq = result.ica.ch_names, case.raw.info["sfreq"]
+    picks, volts = [case.ica.ch_names.index(name) for name in names], case.raw.get_data(names)
+    rows = [dict(recording=case.name, kind="", status=result.status, verdict=result.verdict)]
+    for part in parts:
+        true, one = case.parts[part.kind][picks], result.kinds[part.kind]
+        gone = maps_in_volts(result.ica)[:, part.components] @ part.courses
+        rest = filtered(volts - true, sfreq, *BAND).std()
+        nothing, ours = (filtered(x, sfreq, *BAND).std() / rest for x in (true, true - gone))
+        figures = dict(gone=one.gone, cost=one.cost, sham=one.harm and one.harm.sham)
+        figures |= dict(there=bool(true.any()), nothing=float(nothing), ours=float(ours))
+        rows.append(dict(recording=case.name, kind=part.kind, **figures))
+    return rows
+
+
+def said_report(rows: list[dict]) -> Iterator[str]:
+    """Yield which sentences are wrong, and how many removals are at a loss."""
+    verdicts = [row["verdict"] for row in rows if not row["kind"]]
+    sentences = [line for verdict in verdicts for line in verdict.split(". ")]
+    yield f"{len(verdicts)} recordings, {len(sentences)} sentences, the longest has "
+    yield f"{max(map(len, sentences))} characters. Wrong:"
+    wrong = [line for line in sentences if len(line) > LONGEST or WRONG.search(line)]
+    yield from [f"- {line}" for line in wrong] or ["none."]
+    yield ""
+    yield "| kind | removed | at a loss | where it is not | sham events: median | largest |"
+    yield "|---|---|---|---|---|---|"
+    for kind in VISIBLE:
+        own = [row for row in rows if row["kind"] == kind]
+        loss = sum(row["ours"] > row["nothing"] for row in own)
+        absent = sum(not row["there"] for row in own)
+        sham = [row["sham"] for row in own if row["sham"] is not None]
+        shams = f"{np.median(sham):.1%} | {max(sham):.1%}" if sham else "- | -"
+        yield f"| {kind} | {len(own)} | {loss} | {absent} | {shams} |"
 
 
 def of_all(
@@ -337,6 +393,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=300, help="number of simulated recordings")
     parser.add_argument("--first", type=int, default=0, help="the first of them")
     parser.add_argument("--removal", action="store_true", help="what removal leaves")
+    parser.add_argument("--said", action="store_true", help="what verdicts say, beside the truth")
     parser.add_argument("--keep", type=Path, help="file that keeps the answers")
     parser.add_argument("--real", type=Path, help="folder of the figures of the training")
     parser.add_argument("--trained", type=int, default=train.N_RECORDINGS, help="recordings there")
@@ -355,6 +412,9 @@ def main() -> None:
             show("Muscle on caps of 16 to 256 channels", caps_report(), args.write)
         elif args.time:
             show("Time of the search for artifacts", time_report(), args.write)
+        elif args.said:
+            rows = of_all(said, STREAM, seeds, args.keep)
+            show("What verdicts of simulated recordings say", said_report(rows), args.write)
         elif args.removal:
             errors = of_all(removed, REMOVAL_STREAM, seeds, args.keep)
             title = "Kinds of artifacts, removal from simulated recordings"

@@ -13,10 +13,10 @@ from mne.preprocessing import ICA
 from mne_otica.artifacts import events as ev
 from mne_otica.artifacts import maps as _maps
 from mne_otica.artifacts import rhythm as _rhythm
-from mne_otica.signals.low_rate import LARGE, Prepared, Signals
+from mne_otica.signals.low_rate import LARGE, Prepared, Signals, windows_around
 from mne_otica.signals.spectra import high_levels, spectral_figures, usable_top
 from mne_otica.signals.unmixing import maps_in_volts
-from mne_otica.utils.arrays import Array, Mask
+from mne_otica.utils.arrays import Array, Mask, Samples
 
 HUM = 1.0  # line noise ten times above its neighbours and above the other components
 SENSORS = ("eog", "ecg", "emg")  # types of channels that see an artifact directly
@@ -206,11 +206,26 @@ def _fault(sensor: str, one: Signals, eeg: Signals) -> str:
     near = [np.mean(np.abs(x - limit) < 1e-3 * np.ptp(x)) for limit in limits]
     if max(near, default=0.0) > 0.05:  # waves are there in passing
         return "it is clipped"
-    if sensor == "ecg" and _rhythm.rhythms(one.prepared)[0].z < _rhythm.HEARTS:
+    if sensor not in ("ecg", "eog"):
+        return ""
+    beats = _rhythm.rhythms(one.prepared)[0]
+    beating = beats.z >= _rhythm.HEARTS
+    if sensor == "ecg" and not beating:
         return "it shows no heartbeat"
+    if sensor == "eog" and beating and _share_of_average(x, beats.peaks, one) > 0.5:
+        return "it is an ECG"
     if sensor == "eog" and _band_correlations(eeg, one).max() < 0.1:
         return "it has nothing in common with the EEG"
     return ""
+
+
+def _share_of_average(x: Array, peaks: Samples, one: Signals) -> float:
+    """Return the share of the power around peaks that is that of their average.
+
+    In 20 EOG and ECG channels of real recordings at most 0.26 and at least 0.94.
+    """
+    cut = windows_around(x, peaks, 0.2, one.prepared.sfreq)
+    return float(np.mean(cut.mean(axis=0) ** 2) / np.mean(cut**2))
 
 
 def _band_correlations(ours: Signals, theirs: Signals) -> Array:

@@ -145,7 +145,12 @@ def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
         missed = _missed(events, filtered, cleaned.bad)
         events, measured = (_merged(some, missed) for some in (events, measured))
     result = replace(result, events=events)
-    signs = signs_of(kind, part.courses, measured[:, 0] - filtered.origin, filtered.sfreq)
+    # Steps are turned to their direction at the channel from which most is removed.
+    maps = sides.maps[:, part.components]
+    most = np.argmax(np.sum((maps @ sides.in_band[kind]) ** 2, axis=1))
+    signs = signs_of(
+        kind, maps[[most]] @ part.courses, measured[:, 0] - filtered.origin, filtered.sfreq
+    )
     with quiet():
         try:
             benefit = benefit_of(cleaned, measured, signs=signs)
@@ -153,8 +158,9 @@ def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
             return result
         own = cleaned if len(sides.taken.parts) == 1 else sides.pair(part)
         # A filter spreads what was removed; samples that did not change have no harm.
-        same = ~filtered.of_steps(part.courses.any(axis=0))
-        own.after[:, same] = own.before[:, same]
+        if part.how == "events":
+            same = ~filtered.of_steps(part.courses.any(axis=0))
+            own.after[:, same] = own.before[:, same]
         options = dict(sham=_sham(part, found, sides), brief=sides.brief)
         # A heart beats everywhere, and other artifacts may be as frequent.
         margin = None if kinds()[kind].removal.shape == "beat" else MARGIN

@@ -82,7 +82,11 @@ def decide(raw: BaseRaw, scores: ArtifactScores, kind: str, reject: bool) -> Dec
     rows = [row for row in scores.of(kind) if row.answer != "no"]
     components, events = [row.component for row in rows if row.remove], scores.events(kind)
     answer = "yes" if components else "unsure" if rows else "no"
-    reason = f"{component_names([rows[0].component])[0]}, {rows[0].reason}" if rows else ""
+    reason = ""
+    if rows:
+        first = rows[0]
+        reason = f"{component_names([first.component])[0]} (probability {first.probability:.2f})"
+        reason += f"{' ' if first.reason.startswith('has ') else ', but '}{first.reason}"
     if kind == "blink" and components:
         bounds = window_bounds(-HALF_WINDOW, HALF_WINDOW, raw.info["sfreq"])
         samples, bad = events[:, 0] - raw.first_samp, annotated_bad(raw, reject)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from textwrap import shorten
 from typing import Any
 
 from mne_otica.evaluation.measures import LEAST_REMOVED, OVER_CLEANED, KindResult
@@ -39,7 +40,7 @@ def verdict_of(
         lines += [evoked_line(evoked_free), *conditions]
     if suspects:
         lines.append(suspects_line(suspects))
-    return ". ".join(lines)
+    return ". ".join(shorten(line, LONGEST, placeholder="…") for line in lines)
 
 
 def component_names(components: Sequence[int]) -> list[str]:
@@ -75,7 +76,7 @@ def _removed(result: KindResult) -> str:
     source = f"({', '.join(told)})"
     if result.gone is None:
         return f"removed {source}; not measured, as no event is complete"
-    above = "" if result.l_freq is None else f" above {result.l_freq:g} Hz"
+    above = "" if result.l_freq is None else f" of the signal above {result.l_freq:g} Hz"
     at = f" at {listed(result.own_channels)}" if result.own_channels else ""
     line = f"{_percent(result.gone, 0)}{above} removed{at} {source}"
     cost = result.cost
@@ -85,8 +86,7 @@ def _removed(result: KindResult) -> str:
     if result.poor:
         poor = f"less than {100 * LEAST_REMOVED:.0f} % removed"
         if not result.little:
-            where = "elsewhere" if result.l_freq is None else "of the whole signal"
-            poor = f"more than {100 * OVER_CLEANED:.0f} % {where}"
+            poor = f"more than {100 * OVER_CLEANED:.0f} %"
         line += f"; poor: {poor}, try {_remedy(result)}"
     return line
 
@@ -94,8 +94,8 @@ def _removed(result: KindResult) -> str:
 def _remedy(result: KindResult) -> str:
     """Return what to try if little of an artifact was removed, or much else."""
     if result.kind == "electrode":
-        return f"marking {listed(result.own_channels)} as bad"
-    leave = "" if result.kind == "blink" else "leaving it in"
+        return "marking them as bad"
+    leave = "" if result.kind == "blink" else f'artifacts without "{result.kind}"'
     if result.kind == "heartbeat":  # whole components did no better in four of four recordings
         return leave
     if result.little:
@@ -107,7 +107,7 @@ def _remedy(result: KindResult) -> str:
 def _kept(components: Sequence[int], elsewhere: Mapping[int, str]) -> str:
     """Return that a kind was not removed, but what was, so that sentences do not contradict."""
     others = [elsewhere[k] for k in components if k in elsewhere]
-    return f"only its {PLURALS[others[0]]} removed" if others else "not removed"
+    return f"only {PLURALS[others[0]]} removed" if others else "not removed"
 
 
 def _percent(share: float, digits: int) -> str:
@@ -145,10 +145,9 @@ def none_line(kinds: Iterable[str]) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return the first names, and the number of the others."""
-    most = 4  # that are named
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    """Return up to four names, or three and the number of the others."""
+    more = f" and {len(names) - 3} more" if len(names) > 4 else ""
+    return ", ".join(names[: 3 if more else 4]) + more
 
 
 def _names(components: Sequence[int]) -> str:

@@ -371,3 +371,59 @@ def test_an_ecg_tells_the_times_of_beats_even_upside_down_or_beside_a_broken_one
     truth = sim.events["heartbeat"][:, 0]
     away = np.abs(scores.events("heartbeat")[:, :1] - truth)
     assert (away.min(axis=0) <= 0.06 * 200).mean() > 0.9
+
+
+def with_eog(sim, rows):
+    """Return the recording with channels of type EOG."""
+    info = mne.create_info([f"EOG{k}" for k in range(len(rows))], sim.raw.info["sfreq"], "eog")
+    return sim.raw.copy().add_channels([mne.io.RawArray(np.array(rows), info)], True)
+
+
+def eyes(sim):
+    """Return what an electrode below the eyes would show of blinks."""
+    blinks = sim.part("blink")
+    noise = 2e-6 * np.random.default_rng(0).standard_normal(sim.raw.n_times)
+    return 2 * blinks[np.argmax(np.abs(blinks).max(axis=1))] + noise
+
+
+@pytest.mark.parametrize("fault", ["flat", "clipped", "nothing in common", "an ECG"])
+def test_a_broken_eog_is_named_and_changes_nothing(troubled, judged, fault):
+    sim, ica = troubled
+    noise = 1e-3 * np.random.default_rng(1).standard_normal(sim.raw.n_times)
+    rows = {"flat": 0 * noise, "clipped": np.clip(noise, -1e-3, 1e-3), "nothing in common": noise}
+    raw = with_eog(sim, [rows.get(fault, with_ecg(sim).get_data("ECG")[0])])
+    with pytest.warns(RuntimeWarning, match=f"EOG0 is not used .* {fault}"):
+        found, scores = find_bads_artifacts(ica, raw, artifacts=["blink", "eye movement"])
+    assert fault in scores.sensors["EOG0"]
+    assert found == {kind: judged[0][kind] for kind in found}
+    assert "EOG0" not in scores.sources.values()
+
+
+def test_all_sensors_are_used_even_upside_down(troubled):
+    """Five EOG channels, two of them upside down, and two ECG channels."""
+    sim, ica = troubled
+    raw, rng = with_ecg(sim), np.random.default_rng(2)
+    second = mne.create_info(["ECG2"], raw.info["sfreq"], "ecg")
+    raw.add_channels([mne.io.RawArray(-0.5 * raw.get_data("ECG"), second)], True)
+    rows = [sign * eyes(sim) for sign in (1, -1, 1, -1, 1)]
+    rows += 2e-6 * rng.standard_normal((5, raw.n_times))
+    raw.add_channels([with_eog(sim, rows).pick("eog")], True)
+    found, scores = find_bads_artifacts(ica, raw)
+    assert scores.sensors == dict.fromkeys(raw.copy().pick(["eog", "ecg"]).ch_names, "used")
+    for kind in ("blink", "heartbeat"):
+        assert holder(sim, ica, kind) in found[kind]
+    assert scores.sources["heartbeat"] == "ECG, ECG2"
+
+
+def test_an_ecg_that_beats_otherwise_overrules_a_regular_rhythm(troubled, judged):
+    """What was a heart without it is none beside an ECG with other beats."""
+    sim, ica = troubled
+    assert holder(sim, ica, "heartbeat") in judged[0]["heartbeat"]
+    raw, sfreq = with_ecg(sim), sim.raw.info["sfreq"]
+    beats = (0.61 * sfreq * np.arange(1, 95)).astype(int)
+    course = np.zeros(raw.n_times)
+    course[beats[beats < raw.n_times]] = 1e-3
+    raw._data[-1] = np.convolve(course, np.hanning(7), "same")
+    found, scores = find_bads_artifacts(ica, raw, artifacts="heartbeat")
+    assert scores.sensors["ECG"] == "used"
+    assert found["heartbeat"] == []

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mne_otica.evaluation.measures import KindResult
-from mne_otica.evaluation.sentences import LONGEST, hand_line, kind_line, none_line
+from mne_otica.evaluation.sentences import LONGEST, hand_line, kind_line, none_line, verdict_of
 
 
 def result(gone=0.93, cost=0.0, *, kind="blink", how="events", components=(0,), **more):
@@ -22,7 +22,8 @@ def result(gone=0.93, cost=0.0, *, kind="blink", how="events", components=(0,), 
         (result(), "blinks: 93 % removed (4 events, ICA000); 0.0 % elsewhere"),
         (
             result(0.12, 0.05, kind="muscle", how="band", components=(8, 10), l_freq=15.0),
-            "muscle: 12 % above 15 Hz removed (ICA008, ICA010); 5.0 % of the whole signal",
+            "muscle: 12 % of the signal above 15 Hz removed (ICA008, ICA010); 5.0 % of the whole "
+            "signal",
         ),
         (
             result(None, kind="heartbeat", how="none", components=(), not_removed=[17], why="x y"),
@@ -39,7 +40,7 @@ def test_sentences(one, line):
 def test_poor_results_say_which_limit_they_fail(gone, cost):
     one = result(gone, cost)
     assert one.poor
-    which = "less than 50 % removed, try" if gone < 0.5 else "more than 30 % elsewhere, try"
+    which = "less than 50 % removed, try" if gone < 0.5 else "more than 30 %, try"
     remedy = 'removal="component"' if gone < 0.5 else "more channels"
     assert kind_line(one).endswith(f"; poor: {which} {remedy}")
 
@@ -57,20 +58,32 @@ def test_sentences_are_short():
     assert len(repr({"blink": many})) < 400
 
 
+@pytest.mark.parametrize("kind", ["electrode", "muscle", "eye movement", "heartbeat"])
+@pytest.mark.parametrize("how", ["component", "events"])
+def test_poor_results_of_many_components_say_what_to_try(kind, how):
+    own = [f"EEG {k:03d}" for k in range(64)] if kind == "electrode" else []
+    band = dict(l_freq=15.0) if kind == "muscle" else {}
+    many = result(0.3, 0.4, kind=kind, how=how, components=range(64), own_channels=own, **band)
+    line = verdict_of({kind: many}, None, False, None, [], {})
+    assert line == kind_line(many)
+    assert "; poor: " in line
+    assert len(line) <= LONGEST
+
+
 def test_sentences_do_not_contradict_each_other():
     """A component that one kind was removed from is not said to be left as it is by another."""
     unsure = KindResult("eye movement", "unsure", [], np.zeros((0, 3), int), "none", "ICA000, slow")
-    line = "eye movements: unsure, only its blinks removed: ICA000, slow; check it by eye"
+    line = "eye movements: unsure, only blinks removed: ICA000, slow; check it by eye"
     assert kind_line(unsure, {0: "blink"}) == line
     assert "unsure, not removed: ICA000" in kind_line(unsure, {1: "blink"})
     found = result(None, kind="heartbeat", how="none", components=(), not_removed=[0], why="x")
-    assert kind_line(found, {0: "blink"}).endswith("found in ICA000, only its blinks removed: x")
+    assert kind_line(found, {0: "blink"}).endswith("found in ICA000, only blinks removed: x")
 
 
 def test_figures_are_shares():
     many = result(0.3, 4.14, kind="muscle", how="band", l_freq=15.0)
-    end = "over 100 % of the whole signal; poor: more than 30 % of the whole signal, try "
-    assert kind_line(many).endswith(f"{end}leaving it in")
+    end = 'over 100 % of the whole signal; poor: more than 30 %, try artifacts without "muscle"'
+    assert kind_line(many).endswith(end)
 
 
 def test_other_sentences():
