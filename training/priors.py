@@ -76,7 +76,6 @@ PRIORS: dict[str, dict[str, Prior]] = {
     },
     "heartbeat": {
         "regularity": Prior(((3, -4), (6, -2), (10, 1), (15, 3), (30, 4))),
-        "coverage": Prior(((0.6, -2), (0.85, 0), (1, 0.5))),
         # A QRS complex leaves a line between beats; a rhythm does not, nor does a square wave.
         "flat": Prior(((0.2, -4), (0.5, -2), (0.7, 0), (0.9, 1))),
         "rate": Prior(((30, -1), (40, 0), (120, 0), (160, -1), (220, -2))),

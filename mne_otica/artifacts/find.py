@@ -16,7 +16,7 @@ from mne_otica.artifacts import blink as _blink
 from mne_otica.artifacts.components import SENSORS, Components
 from mne_otica.artifacts.kinds import ACCEPT, ArtifactRow, Kind, judged, kinds
 from mne_otica.artifacts.scores import ArtifactScores, as_events, collected, label_of, put_labels
-from mne_otica.signals.low_rate import Signals, channels_to_search, check_ica, check_names
+from mne_otica.signals.low_rate import Signals, check_ica, check_names
 from mne_otica.utils.arrays import Samples
 from mne_otica.utils.checks import _validate_flag, _validate_number, _validate_type, warn
 from mne_otica.utils.docs import fill_doc
@@ -298,7 +298,7 @@ def blink_times(
 
     The sources are those of `find_artifact_events`.
     """
-    names = channels_to_search(inst.info, ch_name)
+    names = _channels(inst.info, "blink", ch_name)
     if ica is None or ch_name is not None:
         signals = Signals.of_channels(inst, names, reject_by_annotation)
         return _locate(inst, signals, ch_name, None)
@@ -517,12 +517,13 @@ def _channels(info: Info, kind: str, ch_name: str | Sequence[str] | None) -> lis
         return check_names(ch_name, info["ch_names"])
     sensor = {"eye movement": "eog", "heartbeat": "ecg", "muscle": "emg"}.get(kind)
     names = sensor_names(info, None).get(sensor, [])
-    names = names or [info["ch_names"][k] for k in mne.pick_types(info, meg=False, eeg=True)]
+    picks = mne.pick_types(info, meg=False, eeg=True, eog=kind == "blink")
+    names = names or [info["ch_names"][k] for k in picks]
     if not names:
         types = sorted(set(info.get_channel_types()))
         raise ValueError(
-            f"No EEG channel is left to find artifacts in: the channels are of type {types} and "
-            f"{len(info['bads'])} are marked bad. Set the channel types, or unmark some."
+            f"No EEG or EOG channel is left to find artifacts in: the channels are of type {types} "
+            f"and {len(info['bads'])} are marked bad. Set the channel types, or unmark some."
         )
     return names
 

@@ -13,7 +13,6 @@ def figures(components: Components, k: int) -> dict[str, float]:
     heart = components.heart
     return {
         "regularity": heart.z,
-        "coverage": heart.coverage,
         "flat": heart.flat,
         "rate": heart.rate,
         "height": float(components.locking[k]),
@@ -46,9 +45,6 @@ KIND = Kind(
         "regularity": Words(
             "its events are less regular than a heart's (z = {:.1f})",
             "events as regular as a heart's (z = {:.0f} beyond chance)",
-        ),
-        "coverage": Words(
-            "its events are regular in {:.0%} of the recording only, as in a movement"
         ),
         "flat": Words(
             "only {:.0%} of the time between its beats is flat, as in a rhythm of the brain",

@@ -24,7 +24,7 @@ PROVEN = 30.0  # z of a heart that an ECG shows, however short the recording
 CERTAIN = 12.0  # z of a heart that needs no other look
 PROMISING = 2.5  # z of a first look that deserves a second
 _FEWEST = 5  # beats
-_STRETCH = 5.0  # s; in each, a heart beats, and in less, no rhythm can be recognised
+_SHORTEST = 5.0  # s; in less, no rhythm can be recognised
 _PERIODS = 60 / np.geomspace(38, 200, 26)  # s
 _SPREAD = 0.16  # deviation of the log interval whose cost equals the largest gain of a rank
 _SKIPPED = 0.5  # cost of a missing beat, in ranks
@@ -39,7 +39,6 @@ class Rhythm:
     peaks: Samples  # of the prepared signals
     z: float = 0.0  # how many successive intervals are alike, in deviations beyond chance
     rate: float = 0.0  # per minute
-    coverage: float = 0.0  # share of the recording with regular beats
     flat: float = 0.0  # share of the cycle without events: little in a rhythm of the brain
 
 
@@ -93,6 +92,7 @@ def _joined(x: Array, peaks: Samples, prepared: Prepared) -> list[Rhythm]:
         found.append(_described(matched, peaks, z, prepared))
         path, gain = follow(candidates / prepared.sfreq, matched[candidates])
         due = candidates[path]
+        # benchmarks.real, `eegmat_03`: without these beats, its heart is lost.
         if gain >= 9 and len(due) >= _FEWEST:  # a heart that is followed rightly
             z = _beyond_chance(_compared(due, prepared), prepared.duration / len(due))
             found.append(_described(matched, due, z, prepared))
@@ -118,7 +118,7 @@ def _all_matched(x: Array, peaks: Samples, prepared: Prepared) -> Array:
 
 def _rhythm(x: Array, prepared: Prepared) -> Rhythm:
     scale = _scale(x, prepared)
-    if not scale > 0 or prepared.duration < _STRETCH:
+    if not scale > 0 or prepared.duration < _SHORTEST:
         return NO_BEATS
     x = np.where(prepared.good, x / scale, 0.0)
     # The QRS complex goes one way further than the other.
@@ -221,11 +221,8 @@ def _matched(x: Array, peaks: Samples, half: float, prepared: Prepared) -> Array
 def _described(matched: Array, peaks: Samples, z: float, prepared: Prepared) -> Rhythm:
     if len(peaks) < _FEWEST:
         return NO_BEATS
-    intervals = np.diff(peaks) / prepared.sfreq
-    same = alike(intervals)
-    coverage = _coverage(peaks[:-1][np.r_[False, same] | np.r_[same, False]], prepared)
-    flat = _flat(matched, peaks, prepared.sfreq)
-    return Rhythm(peaks, z, float(60 / np.median(intervals)), coverage, flat)
+    rate = 60 * prepared.sfreq / np.median(np.diff(peaks))
+    return Rhythm(peaks, z, float(rate), _flat(matched, peaks, prepared.sfreq))
 
 
 def _flat(x: Array, peaks: Samples, sfreq: float) -> float:
@@ -235,15 +232,6 @@ def _flat(x: Array, peaks: Samples, sfreq: float) -> float:
         return 0.0
     size = np.abs(cycle.mean(axis=0) - np.median(cycle.mean(axis=0)))
     return float((size < 0.2 * size.max()).mean())
-
-
-def _coverage(peaks: Samples, prepared: Prepared) -> float:
-    """Return the share of the stretches of a recording that have one of these peaks."""
-    length = int(_STRETCH * prepared.sfreq)
-    counted = np.bincount(np.flatnonzero(prepared.good) // length) > length / 2
-    reached = np.zeros(len(counted), bool)
-    reached[np.minimum(peaks // length, len(counted) - 1)] = True
-    return float(reached[counted].mean()) if counted.any() else 0.0
 
 
 def locking(prepared: Prepared, beats: Samples) -> Array:

@@ -16,6 +16,7 @@ from mne_otica.evaluation.sentences import evoked_line
 from mne_otica.ica import ICA
 from mne_otica.signals.recording import annotated_bad, quiet
 from mne_otica.signals.unmixing import maps_in_volts, unmixing_in_volts
+from mne_otica.signals.windows import whole_windows
 from mne_otica.utils.arrays import Array, Samples
 
 _EYES = ("blink", "eye movement")  # the artifacts that follow stimuli
@@ -47,7 +48,9 @@ def fit_evoked_free(
     alone = isinstance(inst, mne.BaseEpochs)  # their joints are bad for the search only
     bad = annotated_bad(filtered, reject and not alone)
     avoid = bad | _near_blinks(filtered, filtered if alone else inst, reject)
-    clean = {name: _n_clean(samples, avoid, bounds) for name, samples in conditions.items()}
+    clean = {
+        name: len(whole_windows(samples, avoid, bounds)[0]) for name, samples in conditions.items()
+    }
     # benchmarks.inference: with four of 10 trials the bias is a fifth of that without.
     used = {name: n for name, n in clean.items() if n >= 4}
     facts |= {
@@ -113,10 +116,3 @@ def _near_blinks(filtered: BaseRaw, raw: BaseRaw, reject: bool) -> NDArray[np.bo
     for start, stop in np.round(np.add.outer(seconds, _BLINK) * filtered.info["sfreq"]).astype(int):
         near[max(0, start) : max(0, stop)] = True
     return near
-
-
-def _n_clean(samples: Samples, avoid: NDArray[np.bool_], bounds: tuple[int, int]) -> int:
-    """Return how many trials have no sample to avoid."""
-    n_avoid = np.r_[0, np.cumsum(avoid)]
-    start, stop = ((samples + bound).clip(0, avoid.size) for bound in bounds)
-    return int(np.sum(n_avoid[stop] == n_avoid[start]))

@@ -1,13 +1,10 @@
 """The artifact in components, by the kind of artifact. Arrays only."""
 
-from dataclasses import replace
-
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from mne_otica.artifacts.kinds import Removal
-from mne_otica.removal.beats import beat_part
-from mne_otica.removal.estimate import Estimate, artifact_part, at_low_rate
+from mne_otica.removal.beats import beat_parts
+from mne_otica.removal.estimate import Estimate, artifact_part
 from mne_otica.removal.spectral import band_part, gaze_part
 from mne_otica.utils.arrays import Array, Mask, Samples
 
@@ -30,27 +27,6 @@ def kind_part(
     if removal.how == "band":
         part = np.array([band_part(course, sfreq, removal.l_freq, bad) for course in courses])
         return Estimate(part, np.zeros(0, np.int64))
-    estimate = _beats(courses, sfreq, bad, samples)
-    rest = courses - estimate.part
-    return replace(estimate, model=lambda sham: _beats(rest, sfreq, bad, sham).part)
-
-
-def _beats(courses: Array, sfreq: float, bad: Mask, samples: Samples) -> Estimate:
-    """Estimate heartbeats at a low rate; the events are those of the component with most."""
-    step = max(1, round(sfreq / 250))  # beats are sharp, and estimated at about 250 Hz
-    low, scales = at_low_rate(courses, bad, step)
-    parts, events = np.zeros_like(courses), np.zeros(0, np.int64)
-    for part, course, scale in zip(parts, low, scales, strict=True):
-        own, found = beat_part(course, sfreq / step, samples // step, bad[::step])
-        part[:] = scale * _at_full_rate(own, step, len(part))
-        events = max(events, step * found, key=len)
-    return Estimate(np.where(bad, 0.0, parts), events)
-
-
-def _at_full_rate(part: Array, step: int, n_times: int) -> Array:
-    """Interpolate a part at a low rate to all samples, zero where it was zero."""
-    at, fine = step * np.arange(len(part)), np.arange(n_times)
-    curve = CubicSpline(at, part)(fine.clip(0, at[-1])) if step > 1 else part
-    near = np.minimum(fine // step, len(part) - 1)
-    there = (part[near] != 0) | (part[np.minimum(near + 1, len(part) - 1)] != 0)
-    return np.where(there, curve, 0.0)
+    part, events = beat_parts(courses, sfreq, samples, bad)
+    rest = courses - part
+    return Estimate(part, events, model=lambda sham: beat_parts(rest, sfreq, sham, bad)[0])

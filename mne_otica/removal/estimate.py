@@ -10,7 +10,7 @@ from mne.filter import create_filter
 from scipy.interpolate import CubicSpline
 from scipy.signal import resample_poly
 
-from mne_otica.removal.linear_estimate import APART, WINDOW, Component, Frame
+from mne_otica.removal.linear_estimate import APART, WINDOW, Component, Frame, bridged
 from mne_otica.removal.separation import State, estimate_given, quietness, separate
 from mne_otica.signals.recording import runs
 from mne_otica.utils.arrays import Array, Mask, Samples
@@ -144,12 +144,11 @@ def _merge(samples: Samples, apart: int) -> Samples:
 
 def at_low_rate(courses: Array, bad: Mask, step: int) -> tuple[Array, Array]:
     """Return the time courses at a low rate and of about unit scale, and their scales."""
-    low, at, scales = [], np.flatnonzero(~bad), np.zeros(len(courses))
-    if not len(at):
+    low, scales = [], np.zeros(len(courses))
+    if bad.all():
         return courses[:, ::step], scales
     for k, course in enumerate(courses):
-        if bad.any():
-            course = np.where(bad, np.interp(np.arange(bad.size), at, course[at]), course)
+        course = bridged(course, bad)
         course = course - np.median(course)
         scales[k] = np.sqrt(np.mean(course**2))
         course = course / max(scales[k], np.finfo(float).tiny)

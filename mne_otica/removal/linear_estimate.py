@@ -7,7 +7,7 @@ is stationary except for drifts. See Equation (19) of docs/method.
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.fft import idct, irfft, rfft
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, solve_toeplitz, toeplitz
+from scipy.linalg import cho_factor, cho_solve, eigh, toeplitz
 from scipy.signal import fftconvolve, get_window
 from scipy.signal.windows import tukey
 
@@ -239,15 +239,3 @@ def bridged(course: Array, bad: Mask) -> Array:
     """Return a time course with bad samples interpolated linearly."""
     at = np.arange(len(course))
     return np.interp(at, at[~bad], course[~bad]) if bad.any() else course
-
-
-def whitening(rest: Array, good: Mask, rate: float, order: int) -> Array:
-    """Return the filter that whitens the rest to unit variance: its autoregressive model."""
-    lags = autocovariance(rest, good, rate, order + 1)
-    lags[0] = max(lags[0], np.finfo(float).tiny) * (1 + 1e-6)
-    try:
-        weights = solve_toeplitz(lags[:-1], lags[1:])
-    except LinAlgError:
-        weights = np.zeros(order)
-    error = max(lags[0] - weights @ lags[1:], 1e-9 * lags[0])
-    return np.r_[1.0, -weights] / np.sqrt(error)

@@ -150,10 +150,10 @@ def remove_artifacts(
     Blinks so frequent that more of them would be left than the time between their windows spares
     are removed with the whole component.
 
-    Heartbeats are nearly identical: the template that best explains all of them is removed, scaled
-    at each beat. The eyes move at all times, so eye movements are what exceeds, below 20 Hz, the
-    power of the windows in which the eyes rest. Muscle activity above 15 Hz is what exceeds the
-    spectrum expected of brain activity, without rhythms; below 15 Hz nothing is removed.
+    Heartbeats are nearly identical: their average is removed at each beat. The eyes move at all
+    times, so eye movements are what exceeds, below 20 Hz, the power of the windows in which the
+    eyes rest. Muscle activity above 15 Hz is what exceeds the spectrum expected of brain activity,
+    without rhythms; below 15 Hz nothing is removed.
     """
     _validate_type(inst, (BaseRaw, BaseEpochs), "inst", "Raw or Epochs")
     _validate_type(ica, ICA, "ica", "an ICA instance")

@@ -285,21 +285,6 @@ def _check_volts(noise: Array) -> bool:
     return False
 
 
-def channels_to_search(info: Info, ch_name: str | Sequence[str] | None) -> list[str]:
-    """Return the names of the channels to look for blinks in."""
-    if ch_name is not None:
-        return check_names(ch_name, info["ch_names"])
-    picks = mne.pick_types(info, meg=False, eeg=True, eog=True, exclude="bads")
-    if not len(picks):
-        kinds = sorted(set(info.get_channel_types()))
-        raise ValueError(
-            f"No EEG or EOG channel is left to find blinks in: the channels are of type "
-            f"{kinds} and {len(info['bads'])} are marked bad. Blinks cannot be found in "
-            "these; set the channel types, or unmark some bad channels."
-        )
-    return [info["ch_names"][k] for k in picks]
-
-
 def check_names(ch_name: str | Sequence[str], known: Sequence[str]) -> list[str]:
     """Return the channel names as a list, or refuse those that are not in the recording."""
     _validate_type(ch_name, (str, list, tuple), "ch_name")

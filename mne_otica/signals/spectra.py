@@ -93,14 +93,13 @@ def spectral_figures(spectra: Spectra, top: float) -> dict[str, Array]:
 
     ``slope`` is the exponent of the power density between 20 Hz and ``top``; ``high`` the
     decimal logarithm of the density there over that of 3 to 12 Hz, and ``low`` that of 1 to
-    2 Hz over 4 to 12 Hz; ``alpha`` that of the peak of 7 to 13 Hz over its surroundings;
-    ``hum`` that of the mains over its neighbours, and ``hum_share`` that over all up to 40 Hz;
-    ``unsteadiness`` how much the density above 20 Hz varies over time, in nepers, beyond what
-    chance does; ``density`` the median density above 20 Hz; ``loud_slope`` and ``loud_density``
-    those of the loudest tenth of the time, which is all there is of a muscle that is seldom
-    tense, and ``loud_high`` that of what is added then.
+    2 Hz over 4 to 12 Hz; ``hum`` that of the mains over its neighbours, and ``hum_share`` that
+    over all up to 40 Hz; ``unsteadiness`` how much the density above 20 Hz varies over time, in
+    nepers, beyond what chance does; ``density`` the median density above 20 Hz; ``loud_slope``
+    and ``loud_density`` those of the loudest tenth of the time, which is all there is of a muscle
+    that is seldom tense, and ``loud_high`` that of what is added then.
     """
-    names = "slope high low alpha hum hum_share unsteadiness density".split()
+    names = "slope high low hum hum_share unsteadiness density".split()
     names += "loud_slope loud_density loud_high".split()
     n_signals = len(spectra.coefficients)
     if not spectra.coefficients.size or not np.isfinite(top):
@@ -112,14 +111,11 @@ def spectral_figures(spectra: Spectra, top: float) -> dict[str, Array]:
     order = np.argsort(-_mean(power[:, :, high]), axis=1)[:, : max(2, power.shape[1] // 10)]
     loud = np.take_along_axis(power, order[:, :, np.newaxis], axis=1).mean(axis=1).astype(float)
     added = np.maximum(loud - density, 0.1 * density)  # that much is added by chance
-    around = _between(freqs, 3.5, 6) | _between(freqs, 15, 19)
-    peak = np.fmax.reduce(density[:, _between(freqs, 7, 13)], axis=1, initial=np.nan)
     hum, hum_share = _hum(freqs, density, power.mean(axis=1).astype(float))
     figures = dict(
         slope=_slope(freqs[high], density[:, high]),
         high=_ratio(density, high, _between(freqs, 3, 12)),
         low=_ratio(density, _between(freqs, 0.9, 2.1), _between(freqs, 4, 12)),
-        alpha=np.log10(peak) - _mean(np.log10(density[:, around])),
         hum=hum,
         hum_share=hum_share,
         # Each frequency over its own median, so that none outweighs the others.

@@ -91,12 +91,6 @@ def test_beats_that_are_not_the_highest_peaks_are_followed_where_they_are_due(se
     assert exchanged < norm.isf(0.005 / 26) < gain
 
 
-def test_a_movement_of_one_stretch_does_not_cover_the_recording():
-    rng = np.random.default_rng(3)
-    shake = np.cos(2 * np.pi * 2.2 * TIMES) * ((TIMES > 40) & (TIMES < 60)) * 30
-    assert rhythm(rng.standard_normal(N) + shake).coverage < 0.7
-
-
 def gaze(seed=0):
     """Return steps to both sides, held for a while, and when they happen."""
     rng = np.random.default_rng(seed)
