@@ -15,9 +15,9 @@ import mne_otica
 _STUDY = {
     "run": "Clean a study: fit, find, apply and evaluate, each only if needed.",
     "fit": "Fit the ICAs of a study.",
-    "find": "Find the components that hold artifacts, in ICAs that are fitted.",
-    "apply": "Remove the components that the tables call bad.",
-    "evaluate": "Measure what the removal did, and write the reports.",
+    "find": "Find the components that hold artifacts in the fitted ICAs.",
+    "apply": "Remove the components with the status bad in the tables.",
+    "evaluate": "Measure benefit and harm, and write the reports.",
 }
 
 
@@ -63,13 +63,13 @@ def _review(arguments: argparse.Namespace) -> None:
 
     review = Review(arguments.out, arguments.name or _user())
     with ReviewServer(review, arguments.port) as server:
-        print(server.address, "Stop with Ctrl-C; nothing is lost.", sep="\n", flush=True)
+        print(f"{server.address}\nPress Ctrl-C to stop; decisions are saved.", flush=True)
         if not arguments.no_browser:
             webbrowser.open(server.address)
         try:
             server.serve_forever()
         except KeyboardInterrupt:
-            print("Stopped. To apply what was decided, run the study again as before.")
+            print("Stopped. To apply the decisions, run the study again with the same options.")
 
 
 def _methods(arguments: argparse.Namespace) -> None:
@@ -121,8 +121,6 @@ def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
     for name in ("subject", "session", "task"):
         add(f"--{name}", nargs="+", metavar=name.upper(), help=f"only this {name} (BIDS)")
     add("--run", nargs="+", dest="runs", metavar="RUN", help="only this run (BIDS)")
-    text = "the folder of BIDS that has the EEG channels (default: eeg, or meg without it)"
-    add("--datatype", choices=("eeg", "meg"), help=text)
     text = "the output folder (default for BIDS: derivatives/mne-otica)"
     add("-o", "--out", type=Path, metavar="FOLDER", help=text)
     if command in ("run", "fit"):
@@ -148,13 +146,11 @@ def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
         add("--removal", choices=("events", "component"), default="events", help=text)
         add("--stability", action="store_true", help="refit to see which components are stable")
     add("--concatenate-runs", action="store_true", help="one ICA for the runs of a session")
-    text = f"recordings to clean at once, -1 for all cores {default}"
+    text = f"recordings to clean in parallel, -1 for all cores {default}"
     add("--n-jobs", type=int, default=1, metavar="N", help=text)
     add("--dask", metavar="ADDRESS", help="run on a Dask cluster, for instance tcp://host:8786")
     add("--overwrite", action="store_true", help="run finished stages again")
     add("--dry-run", action="store_true", help="only print what would be done")
-    text = f"what to do if a recording fails {default}"
-    add("--on-error", choices=("continue", "abort"), default="continue", help=text)
 
 
 def _number(text: str) -> int | float:
@@ -205,5 +201,5 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"mne_otica {command}: {error}", file=sys.stderr)
             return 1
         except KeyboardInterrupt:
-            print(f"mne_otica {command}: stopped; run it again to go on.", file=sys.stderr)
+            print(f"mne_otica {command}: stopped; run it again to continue.", file=sys.stderr)
             return 130

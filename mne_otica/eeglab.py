@@ -1,4 +1,4 @@
-"""Export an ICA with its stability and labels to EEGLAB, and read it back."""
+"""Export an ICA with its labels and probabilities to EEGLAB, and read it back."""
 
 import tempfile
 from pathlib import Path
@@ -10,13 +10,11 @@ from mne import BaseEpochs
 from mne.io import BaseRaw
 from mne.preprocessing import ICA
 from mne.utils import _check_fname, logger, verbose
-from numpy.typing import NDArray
 from scipy.io import loadmat, savemat
 
 from mne_otica import __version__
 from mne_otica.artifacts import ArtifactScores
 from mne_otica.evaluation.methods_section import is_cleaned
-from mne_otica.trust.stability import Stability
 from mne_otica.utils.checks import _validate_type
 
 MICROVOLT = 1e-6  # EEGLAB's unit
@@ -32,7 +30,6 @@ def export_ica_eeglab(
     ica: ICA,
     *,
     artifacts: ArtifactScores | None = None,
-    stability: Stability | None = None,
     overwrite: bool = False,
     verbose: bool | str | int | None = None,
 ) -> Path:
@@ -49,8 +46,6 @@ def export_ica_eeglab(
     artifacts : instance of ArtifactScores | None
         The probabilities of artifacts in the components: ``artifacts`` of the result of
         :func:`mne_otica.clean_raw`, or what :func:`mne_otica.find_bads_artifacts` returned.
-    stability : instance of Stability | None
-        What :func:`mne_otica.stability` returned for this ICA.
     overwrite : bool
         Whether to replace the file if there is one.
     %(verbose)s
@@ -73,20 +68,16 @@ def export_ica_eeglab(
     Components in ``ica.exclude`` are marked for rejection (``EEG.reject.gcompreject``), unless
     the recording is already cleaned, as EEGLAB would remove them entirely. The probabilities are
     stored where EEGLAB looks for those of ICLabel (``EEG.etc.ic_classification.ICLabel``, whose
-    ``version`` names this package): what the artifacts leave of 1 is "Brain" or "Other". The index
-    of stability, the method and the labels (``ica.labels_``) are stored in ``EEG.etc.mne_otica``.
+    ``version`` names this package); the rest is "Brain" or "Other". The method and the labels
+    (``ica.labels_``) are stored in ``EEG.etc.mne_otica``.
     """
     _validate_type(ica, ICA, "ica", "ICA")
     if ica.current_fit == "unfitted":
         raise RuntimeError("No fit available. Please fit ICA.")
     _validate_type(artifacts, (ArtifactScores, None), "artifacts", "ArtifactScores or None")
-    index = np.empty(0) if stability is None else stability.index
-    numbers = {} if stability is None else {"stability": len(index)}
-    numbers |= {} if artifacts is None else {"artifacts": artifacts.n_components}
-    for name, number in numbers.items():
-        if number != ica.n_components_:
-            told = f"the ICA has {ica.n_components_}; pass the {name} of this ICA."
-            raise ValueError(f"{name} is of {number} components, {told}")
+    if artifacts is not None and artifacts.n_components != ica.n_components_:
+        told = f"the ICA has {ica.n_components_}; pass the artifacts of this ICA."
+        raise ValueError(f"artifacts has {artifacts.n_components} components, {told}")
     _validate_type(inst, (BaseRaw, BaseEpochs), "inst", "Raw or Epochs")
     fname = Path(_check_fname(fname, overwrite=overwrite, name="fname"))
     if fname.suffix != ".set":
@@ -102,7 +93,7 @@ def export_ica_eeglab(
     eeg["chanlocs"]["type"] = types.reshape(eeg["chanlocs"].shape)
     names_of = [[k for k, own in ica.labels_.items() if c in own] for c in range(ica.n_components_)]
     labels = np.array(["; ".join(names) for names in names_of], dtype=object)
-    eeg["etc"] = {_FIELD: {"method": ica.method, "stability_index": index, "labels": labels}}
+    eeg["etc"] = {_FIELD: {"method": ica.method, "labels": labels}}
     if artifacts is not None:
         eeg["etc"]["ic_classification"] = {"ICLabel": _classified(artifacts)}
     savemat(fname, eeg, appendmat=False)
@@ -111,10 +102,8 @@ def export_ica_eeglab(
 
 
 @verbose
-def read_ica_eeglab(
-    fname: str | Path, *, verbose: bool | str | int | None = None
-) -> tuple[ICA, NDArray[np.float64] | None]:
-    """Read an ICA from an EEGLAB file, with the index of stability if it has one.
+def read_ica_eeglab(fname: str | Path, *, verbose: bool | str | int | None = None) -> ICA:
+    """Read an ICA from an EEGLAB file.
 
     Parameters
     ----------
@@ -129,8 +118,6 @@ def read_ica_eeglab(
         whereas those of :func:`mne.preprocessing.read_ica_eeglab` are a millionth of these.
         Components that are marked for rejection are in ``exclude``, and labels written by
         :func:`export_ica_eeglab` in ``labels_``.
-    index : ndarray, shape (n_components,) | None
-        The index of stability, None if the file has none.
 
     See Also
     --------
@@ -148,8 +135,7 @@ def read_ica_eeglab(
         for component, text in enumerate(np.atleast_1d(own["labels"])):
             for name in filter(None, text.split("; ") if isinstance(text, str) else ()):
                 ica.labels_.setdefault(name, []).append(component)
-    index = np.atleast_1d(own.get("stability_index", np.empty(0))).astype(float)
-    return ica, index if len(index) else None
+    return ica
 
 
 def _classified(artifacts: ArtifactScores) -> dict[str, Any]:
@@ -171,8 +157,8 @@ def _ica_fields(ica: ICA, names: list[str], marked: list[int]) -> dict[str, Any]
     """Return the matrices of the ICA by their names in EEGLAB."""
     missing = [name for name in ica.ch_names if name not in names]
     if missing:
-        told = f"{', '.join(missing)}, which the ICA was fitted on; pass the recording of the fit."
-        raise ValueError(f"The file for EEGLAB has no channel {told}")
+        told = f"{', '.join(missing)}, on which the ICA was fitted; pass the recording of the fit."
+        raise ValueError(f"The recording has no channel {told}")
     pca = ica.pca_components_[: ica.n_components_]
     sphere = np.eye(len(ica.ch_names))
     weights = MICROVOLT * ica.unmixing_matrix_ @ pca @ ica._pre_whiten(sphere.copy())

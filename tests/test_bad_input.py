@@ -51,7 +51,6 @@ DRAW = {
     viz.plot_component: "axes",
     viz.plot_removal: "axes",
     viz.plot_benefit_and_harm: "axes",
-    viz.plot_components: None,
     viz.plot_traces: "ax",
     viz.plot_cleaned: None,
 }
@@ -201,7 +200,7 @@ def figures(function):
     if axes:
         call = lambda: function(cleaned(), **{axes: ["here"]})  # noqa: E731
         found.append((function, call, TypeError, "ax must be"))
-    if function not in (viz.plot_component, viz.plot_components, viz.plot_cleaned):
+    if function not in (viz.plot_component, viz.plot_cleaned):
         found.append((function, lambda: function(untouched()), ValueError, "plot_component shows"))
     return found
 
@@ -327,7 +326,6 @@ BAD = [
     (clean_study, lambda: clean_study(["a.edf"]), ValueError, "no output folder; pass out"),
     (clean_study, lambda: clean_study([], "out"), FileNotFoundError, "No recordings were found"),
     (clean_study, lambda: study(subject="01"), ValueError, "subject can be chosen in BIDS studies"),
-    (clean_study, lambda: study(on_error="stop"), ValueError, "'on_error'"),
     (clean_study, lambda: study(stages=["dance"]), ValueError, "'stages'"),
     (clean_study, lambda: study(n_components=-1), ValueError, "at least 2, got -1"),
     (clean_study, lambda: study(l_freq=50), ValueError, "must be below h_freq"),

@@ -38,7 +38,7 @@ def test_activations_are_the_sources(cleaned, written):
     (raw, result), (path, eeg) = cleaned, written
     index = np.asarray(eeg["icachansind"], int) - 1
     activations = eeg["icaweights"] @ eeg["icasphere"] @ eeg["data"][index]
-    again, _ = read_ica_eeglab(path)
+    again = read_ica_eeglab(path)
     for ica in (result.ica, again):
         sources = ica.get_sources(raw).get_data()
         sources -= sources.mean(axis=1, keepdims=True)
@@ -74,5 +74,5 @@ def test_nothing_is_marked_in_a_recording_that_is_cleaned(cleaned, written, tmp_
     marked = [loadmat(one, simplify_cells=True)["reject"] for one in (written[0], path)]
     assert marked[0]["gcompreject"].sum() == 1
     assert marked[1]["gcompreject"].sum() == 0
-    assert read_ica_eeglab(path)[0].exclude == []
-    assert read_ica_eeglab(path)[0].labels_
+    assert read_ica_eeglab(path).exclude == []
+    assert read_ica_eeglab(path).labels_

@@ -70,11 +70,12 @@ result.plot()
 plt.show()
 
 # %%
-# All components: the one that was removed has a frame, and the others are labelled by what they
-# most probably hold. :ref:`tut-components` looks at single components.
+# MNE draws the topographies of the components; the table says what each most probably holds.
+# ``result.report()`` has both in one. :ref:`tut-components` looks at single components.
 
-result.plot_components()
+result.ica.plot_components(range(8), show=False)
 plt.show()
+print(result.artifacts)
 
 # %%
 # Only the samples in windows of about a second around the blinks have changed. All others are

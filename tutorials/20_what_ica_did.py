@@ -126,5 +126,5 @@ print(result.verdict)
 # %%
 # The third answer is ``"unsure"``: there is a candidate, but the evidence is not sufficient.
 # Nothing is removed in that case either. Look at ``result.artifacts`` and
-# ``result.plot_components()`` and decide yourself: ``result.with_components([1])`` cleans the
+# ``result.ica.plot_components()`` and decide yourself: ``result.with_components([1])`` cleans the
 # recording of the components that you chose.

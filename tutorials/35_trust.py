@@ -85,5 +85,4 @@ for k in np.argsort(trust.index)[::-1]:
 #   themselves: the principal components that are left out are not unmixed at all.
 
 # %%
-# ``trust.to_dict()`` returns the numbers for a file, and `mne_otica.export_ica_eeglab` exports the
-# ICA with its index to EEGLAB.
+# ``trust.to_dict()`` returns the numbers for a file.

@@ -157,23 +157,6 @@ class Cleaned:
 
         return viz.plot_cleaned(self, show=show)
 
-    @fill_doc
-    def plot_components(self, *, show: bool = True) -> Figure:
-        """Plot the topographies of all components, with the artifact each one holds.
-
-        Parameters
-        ----------
-        %(show)s
-
-        Returns
-        -------
-        figure : instance of Figure
-            The figure.
-        """
-        from mne_otica import viz
-
-        return viz.plot_components(self, show=show)
-
     def with_components(self, components: Sequence[int], kind: str | None = None) -> Cleaned:
         """Return the same recording cleaned of other components.
 

@@ -57,7 +57,8 @@ class Audit:
         ``artifacts`` in them, the ``rate`` per trial, the ``share`` of trials with an artifact
         with its interval, and the share ``left`` of the average artifact after cleaning with its
         interval. ``answer`` is ``"gone"`` if this interval holds 0, ``"left"`` if not, and
-        ``"unsure"`` for fewer than ten artifacts, or fewer than two trials without.
+        ``"unsure"`` for fewer than ten artifacts or fewer than two trials without, and for eye
+        movements, of which opposite directions cancel in the average.
     differences : list of dict
         One row for each recording and kind: the p-value of equal shares of trials in all
         conditions, and whether they ``differ`` with an error rate of 5 percent over all kinds.
@@ -87,7 +88,7 @@ class Audit:
             if row["answer"] == "left"
         ]
         if n_unsure := sum(row["answer"] == "unsure" for row in self.artifacts):
-            told.append(f"unsure what is left in {n_unsure} of {len(self.artifacts)} rows: too few")
+            told.append(f"unsure what is left in {n_unsure} of {len(self.artifacts)} rows")
         told += [
             f"{row['recording']}: {row['effect']} {row['before']:.2f} µV before, "
             f"{row['after']:.2f} after, change {row['change']:+.2f} "
@@ -102,12 +103,12 @@ class Audit:
         Parameters
         ----------
         table : "artifacts" | "differences" | "amplitudes" | "effects"
-            Which.
+            The table to return.
 
         Returns
         -------
         table : instance of pandas.DataFrame
-            The rows.
+            One row for each entry, see the attributes.
         """
         import pandas as pd
 
@@ -281,7 +282,7 @@ def _scores(one: Audited, picks: Any, window: Limits, tmin: float, trials: Sampl
     sfreq, found = one.after.info["sfreq"], []
     start, stop, base = (int(round(limit * sfreq)) for limit in (*window, tmin))
     if stop - start < 1:
-        raise ValueError(f"The window {window} s holds no sample; pass a later end.")
+        raise ValueError(f"The window {window} s has no samples; pass a later end.")
     trials = trials[(trials + min(start, base) >= 0) & (trials + stop <= one.after.n_times)]
     for raw in (one.before, one.after):
         data = 1e6 * raw.get_data(_picks_to_idx(raw.info, picks)).mean(axis=0)

@@ -83,7 +83,7 @@ def harm_of(
     if free.sum() < 2 * pair.sfreq:
         warn(
             f"Only {free.sum() / pair.sfreq:.1f} s of the recording are away from its "
-            f"{len(samples)} events and bad spans, so the harm cannot be measured there."
+            f"{len(samples)} events and bad spans; at least 2 s are needed to measure the harm."
         )
         free[:] = False
     power = np.zeros((3, len(pair.before)))  # of before, after and their difference

@@ -102,17 +102,6 @@ class RMSReduction:
         picks = [self.ch_names.index(name) for name in ch_names]
         return reduction(np.sum(self.rms_before[picks] ** 2), np.sum(self.rms_after[picks] ** 2))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as numbers and lists, for JSON.
-
-        Returns
-        -------
-        figures : dict
-            All attributes, and the reduction at the most affected channels.
-        """
-        names = self.most_affected()
-        return plain(asdict(self)) | {"most_affected": {name: self.over([name]) for name in names}}
-
 
 @dataclass(frozen=True, eq=False)
 class Preservation:
@@ -161,24 +150,6 @@ class Preservation:
     ch_names: list[str]
     seconds: float
     margin: float | None
-
-    @property
-    def over_cleaned(self) -> bool:
-        """Whether more than 30 percent of the signal away from events was removed."""
-        return self.taken_out > OVER_CLEANED
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as numbers and lists, for JSON.
-
-        Returns
-        -------
-        figures : dict
-            All attributes but the spectra.
-        """
-        figures = plain(asdict(self)) | {"over_cleaned": bool(self.over_cleaned)}
-        for spectrum in ("freqs", "power_before", "power_after"):
-            del figures[spectrum]
-        return figures
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -280,12 +251,14 @@ class KindResult:
         Returns
         -------
         figures : dict
-            All attributes; of the events the samples.
+            All attributes; of the events the samples, and of the harm no spectra.
         """
         names = "answer components n_removed how reason gone not_removed why poor cost".split()
         facts = {name: getattr(self, name) for name in names} | {"samples": self.events[:, 0]}
         for name in ("benefit", "harm"):
-            facts[name] = getattr(self, name) and getattr(self, name).to_dict()
+            facts[name] = getattr(self, name) and asdict(getattr(self, name))
+        for spectrum in ("freqs", "power_before", "power_after") if self.harm else ():
+            del facts["harm"][spectrum]
         return plain(facts)
 
 

@@ -144,11 +144,12 @@ def _statuses(each: Sequence[Facts], n_failed: int) -> str:
     if unchanged := counts["none"] + counts["unsure"]:
         told.append(f"{unchanged} recording(s) were left unchanged")
     if counts["poor"]:
-        told.append(f"{counts['poor']} had a poor result (little removed, or much else)")
+        limits = "less than 50 % of an artifact removed, or more than 30 % of the signal elsewhere"
+        told.append(f"{counts['poor']} had a poor result ({limits})")
     if n_failed:
         told.append(f"{n_failed} could not be processed")
     if by_hand := sum("by hand" in facts["verdict"] for facts in each):
-        told.append(f"in {by_hand} components were chosen by hand")
+        told.append(f"in {by_hand} recording(s), components were chosen by hand")
     return f"{'; '.join(told)}.".capitalize() if told else ""
 
 

@@ -74,7 +74,7 @@ def _removed(result: KindResult) -> str:
         told.append(f"rank lower by {lost}")
     source = f"({', '.join(told)})"
     if result.gone is None:
-        return f"removed {source}; no whole event to measure it by"
+        return f"removed {source}; not measured, as no event is complete"
     above = "" if result.l_freq is None else f" above {result.l_freq:g} Hz"
     at = f" at {listed(result.own_channels)}" if result.own_channels else ""
     line = f"{_percent(result.gone, 0)}{above} removed{at} {source}"

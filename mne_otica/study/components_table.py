@@ -32,14 +32,9 @@ def table_text(
 ) -> str:
     """Return the table as text."""
     rows = component_rows(scores, removed)
-    trusted = [("n/a", "n/a")] * len(rows)
-    if stability is not None:
-        trusted = [
-            ("n/a" if index is None else f"{index:.6g}", f"{n} of {stability['n_fits']}")
-            for index, n in zip(stability["index"], stability["n_returns"], strict=True)
-        ]
-    values = [[*row.values(), *more] for row, more in zip(rows, trusted, strict=True)]
-    return tsv_text([*rows[0], "stability", "refits"], values)
+    index = ["n/a"] * len(rows) if stability is None else [f"{x:.6g}" for x in stability["index"]]
+    values = [[*row.values(), one] for row, one in zip(rows, index, strict=True)]
+    return tsv_text([*rows[0], "stability"], values)
 
 
 def reworded(text: str, rows: Table, automatic: Sequence[int]) -> str:
@@ -83,7 +78,7 @@ def table_source(path: Path) -> str:
     try:
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path.name} is not text in UTF-8; save it as such.") from error
+        raise ValueError(f"{path.name} is not encoded in UTF-8; save it in UTF-8.") from error
 
 
 def read_table(path: Path, n_components: int) -> Table:
@@ -93,7 +88,7 @@ def read_table(path: Path, n_components: int) -> Table:
     missing = {"component", "status"} - set(reader.fieldnames or ())
     if missing:
         lacks = f"{path.name} has no column {' and '.join(sorted(missing))}; it must be a table"
-        told = "with tabs between the columns. Delete it to have it written anew."
+        told = "with tabs between the columns. Delete it, and it is written again."
         raise ValueError(f"{lacks} {told}")
     numbers = {str(component): component for component in range(n_components)}
     rows = {}

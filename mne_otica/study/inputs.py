@@ -43,9 +43,7 @@ def find_files(
     return [Recording(path, Name(Path(), name)) for path, name in zip(paths, names, strict=True)]
 
 
-def find_bids(
-    root: str | Path, *, datatype: str | None = None, **entities: Sequence[str] | None
-) -> list[Recording]:
+def find_bids(root: str | Path, **entities: Sequence[str] | None) -> list[Recording]:
     """Return the recordings of a BIDS study; ``entities`` names the wanted values of each."""
     from mne_bids import find_matching_paths
 
@@ -53,7 +51,6 @@ def find_bids(
     if not (root / "dataset_description.json").is_file():
         told = "so it is no BIDS study; give its top folder, or a list of files."
         raise FileNotFoundError(f"{root} has no dataset_description.json, {told}")
-    datatypes = [datatype] if datatype else list(_BIDS_EXTENSIONS)
     paths = find_matching_paths(
         root,
         # People may write the key of an entity, too, as in sub-01.
@@ -61,8 +58,8 @@ def find_bids(
             f"{name}s": values and [re.sub(r"^[a-z]+-", "", value) for value in values]
             for name, values in entities.items()
         },
-        suffixes=datatypes,
-        extensions=[extension for kind in datatypes for extension in _BIDS_EXTENSIONS[kind]],
+        suffixes=list(_BIDS_EXTENSIONS),
+        extensions=[extension for some in _BIDS_EXTENSIONS.values() for extension in some],
         ignore_nosub=True,
         check=True,
     )
@@ -72,8 +69,7 @@ def find_bids(
         Recording(path.fpath, bids_name(path), root)
         for path in sorted(paths, key=lambda path: path.fpath)
         if path.fpath.exists()  # a name that is not valid BIDS may be parsed as another
-        and path.datatype in datatypes
-        and path.extension in _BIDS_EXTENSIONS[path.datatype]
+        and path.extension in _BIDS_EXTENSIONS.get(path.datatype, ())
         and (path.datatype == "eeg" or path.subject not in with_eeg)
         and (path.split or "1").lstrip("0") == "1"  # MNE reads the other parts by itself
     ]
@@ -83,7 +79,7 @@ def group(recordings: Sequence[Recording], concatenate_runs: bool) -> list[Unit]
     """Group recordings that share an ICA: each by itself, or the runs of a session."""
     counts = Counter(recording.name for recording in recordings).items()
     if twice := ", ".join(name.label for name, count in counts if count > 1):
-        raise ValueError(f"{twice} is there in more than one format; leave one of them out.")
+        raise ValueError(f"{twice} exists in more than one format; leave one of them out.")
     units: dict[Name, list[Recording]] = {}
     for one in recordings:
         name = name_without_run(one.name, _bids_path(one)) if concatenate_runs else one.name
@@ -131,11 +127,11 @@ def read(recording: Recording) -> tuple[mne.io.BaseRaw, list[str]]:
             raise
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
-            told = "it may be damaged, or not what its name says."
+            told = "it may be damaged, or have the wrong extension."
             raise ValueError(f"{name} cannot be read ({why}); {told}") from error
     told = list(dict.fromkeys(str(warning.message) for warning in caught))
     if any("does not match the file size" in message for message in told):
-        raise ValueError(f"{name} is cut short: its header promises more data.")
+        raise ValueError(f"{name} is cut short: it has less data than its header says.")
     if odd := ", ".join(name for name in raw.ch_names if not name.isascii()):
         raise ValueError(f"Channel names must be ASCII to be saved as FIF, not {odd}; rename them.")
     return raw, told

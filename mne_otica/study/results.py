@@ -130,10 +130,10 @@ class Study:
         recording : str
             Its name in the table.
         event_id : str | sequence of str | dict
-            The annotations that are events, as in BIDS the ``trial_type``. Those that this
-            recording does not have are left out.
+            The annotations to use as events, in BIDS the ``trial_type``. Those that the recording
+            does not have are ignored.
         l_freq, h_freq : float | None
-            The band to filter to before, in Hz.
+            The limits of the filter applied before cutting the epochs, in Hz.
         **options : dict
             Other parameters of :class:`mne.Epochs`, such as ``tmin``, ``tmax``, ``baseline`` and
             ``reject``.

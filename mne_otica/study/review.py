@@ -4,8 +4,6 @@ Every change is on disk before it is confirmed, and is rejected if the table has
 person saw it.
 """
 
-import csv
-import io
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,16 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from mne_otica.artifacts import kinds
-from mne_otica.study.components_table import by_hand, edited_text, table_source, tsv_text
+from mne_otica.study.components_table import by_hand, edited_text, table_source
 from mne_otica.study.results import read_study
 from mne_otica.study.review_data import Opened, Refusal, topographies
 from mne_otica.study.scratch_and_locks import locked, write_text
 from mne_otica.study.sidecars import Options, digest
 from mne_otica.study.stages import UnitStages
-from mne_otica.study.summary_table import Kept, Row, badness, kept_rows
+from mne_otica.study.summary_table import Kept, badness, kept_rows
 
-_MARKS = "review.tsv"
-_MARK_COLUMNS = ("recording", "later", "note", "who", "when")
 _LONGEST_NOTE = 2000
 # One at a time, as MNE's log level is global. Decisions do not wait for it.
 _COMPUTING = threading.Lock()
@@ -45,21 +41,14 @@ class Review:
 
     def study(self) -> dict[str, Any]:
         """Return the recordings, worst first."""
-        marks, rows = self._marks(), kept_rows(self.out)
-        items = [self._summary(one, rows.get(one.label, one).row, marks) for one in self.items]
+        rows, items = kept_rows(self.out), []
+        shown = ("status", "message", "kinds", "harm", "stability", "removed", "warnings")
+        for item in self.items:
+            row = rows.get(item.label, item).row
+            facts = {"label": item.label, "changed": self._is_changed(item)}
+            items.append(facts | {name: row[name] for name in shown})
         name = (self.items[0].recording.bids_root or self.out).name
         return {"name": name, "who": self.who, "recordings": items}
-
-    def _summary(self, item: Kept, row: Row, marks: dict[str, dict[str, str]]) -> dict[str, Any]:
-        mark = marks.get(item.label, dict.fromkeys(_MARK_COLUMNS, ""))
-        shown = ("status", "message", "kinds", "harm", "stability", "removed", "warnings")
-        return {name: row[name] for name in shown} | {
-            "label": item.label,
-            "later": mark["later"] == "yes",
-            "note": mark["note"],
-            "version": digest(mark),
-            "changed": self._is_changed(item),
-        }
 
     def _is_changed(self, item: Kept) -> bool:
         """Return whether a run would clean a recording again because of a new decision."""
@@ -172,33 +161,6 @@ class Review:
                 changes["kind"] = kind or "n/a"
             write_text(self.out, work.table, edited_text(text, {component: changes}))
             return self._components(work) | {"changed": self._is_changed(item)}
-
-    def mark(self, index: int, version: str, later: bool, note: str) -> dict[str, Any]:
-        """Mark a recording for later, or write a note on it; return its summary."""
-        item = self._at(index)[0]
-        with self._writing, locked(self.out, "review"):
-            marks = self._marks()
-            present = marks.get(item.label, dict.fromkeys(_MARK_COLUMNS, ""))
-            if version != digest(present):
-                told = "Someone else has marked this recording."
-                summary = self._summary(item, item.row, marks)
-                raise Refusal(HTTPStatus.CONFLICT, told, recording=summary)
-            values = item.label, "yes" if later else "no", _one_line(note, "note"), self.who, _now()
-            marks[item.label] = dict(zip(_MARK_COLUMNS, values, strict=True))
-            rows = [list(marks[label].values()) for label in sorted(marks)]
-            write_text(self.out, self.out / _MARKS, tsv_text(_MARK_COLUMNS, rows))
-            return self._summary(item, item.row, marks)
-
-    def _marks(self) -> dict[str, dict[str, str]]:
-        path = self.out / _MARKS
-        content = path.read_bytes() if path.exists() else b""
-        try:
-            text = content.decode("utf-8-sig")
-        except UnicodeDecodeError:  # saved by a spreadsheet; every byte is a character of Latin-1
-            text = content.decode("latin-1")
-        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter="\t")
-        rows = [{name: row.get(name) or "" for name in _MARK_COLUMNS} for row in reader]
-        return {row["recording"]: row for row in rows}
 
     def _at(self, index: int) -> tuple[Kept, UnitStages]:
         _check_number(index, len(self.items), "recording")

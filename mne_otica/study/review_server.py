@@ -174,7 +174,7 @@ class _Handler(BaseHTTPRequestHandler):
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=8)
         asked = dict(pairs)
         if len(asked) != len(pairs):
-            raise _wrong("A parameter is there twice.")
+            raise _wrong("A parameter is given twice.")
         values = [_number(asked, name) for name in needed]
         values += [_number(asked, name) if name in asked else None for name in optional]
         found = getattr(self.server.review, method)(*values)
@@ -183,22 +183,19 @@ class _Handler(BaseHTTPRequestHandler):
         return _json(found)
 
     def _post(self, path: str, query: str) -> Answer:
-        if path not in ("api/decision", "api/mark"):
+        if path != "api/decision":
             raise Refusal(HTTPStatus.NOT_FOUND, "There is no such page.")
         if "Origin" not in self.headers:
             raise Refusal(HTTPStatus.FORBIDDEN, "Only the page may send decisions.")
-        body, review = self._body(), self.server.review
-        index, version = _field(body, "recording", int), _field(body, "version", str)
-        if path == "api/mark":
-            later, note = _field(body, "later", bool), _field(body, "note", str)
-            return _json(review.mark(index, version, later, note))
+        body = self._body()
+        index, component = (_field(body, one, int) for one in ("recording", "component"))
+        version = _field(body, "version", str)
         status, note, kind = (_field(body, one, str | None) for one in ("status", "note", "kind"))
         if status not in ("good", "bad", None) or {status, note, kind} == {None}:
             raise _wrong(f"Status {status!r} is neither good nor bad.")
         if kind not in (*kinds(), "", None):
             raise _wrong(f"{kind!r} is no kind of artifact.")
-        component = _field(body, "component", int)
-        return _json(review.decide(index, component, version, status, note, kind))
+        return _json(self.server.review.decide(index, component, version, status, note, kind))
 
     def _body(self) -> dict[str, Any]:
         if self.headers.get_content_type() != "application/json":
@@ -259,5 +256,5 @@ def _field(body: dict[str, Any], name: str, kind: Any) -> Any:
     """Return a field of a decision; booleans do not count as numbers."""
     value = body.get(name)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise _wrong(f"{name} is missing, or not what it should be.")
+        raise _wrong(f"{name} is missing, or has the wrong type.")
     return value

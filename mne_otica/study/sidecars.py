@@ -3,7 +3,7 @@
 import hashlib
 import json
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +53,6 @@ def unsealed(content: dict[str, Any]) -> dict[str, Any]:
     """Return the content without its hash, or nothing if it does not match."""
     content = content.copy()
     return content if content.pop(_SEAL, None) == digest(content) else {}
-
-
-@lru_cache(maxsize=64)
-def _unsealed_at(path: Path, *state: int) -> dict[str, Any]:
-    return unsealed(read_json(path))
 
 
 def file_hash(path: Path) -> str:
@@ -120,12 +115,7 @@ class UnitState:
 
     def sidecar(self, stage: str, recording: Recording | None = None) -> dict[str, Any]:
         """Return the content of the sidecar of a stage, empty if it is missing or was changed."""
-        path = self.path(stage, recording).with_suffix(".json")
-        try:
-            stat = path.stat()
-        except OSError:
-            return {}
-        return _unsealed_at(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+        return unsealed(read_json(self.path(stage, recording).with_suffix(".json")))
 
     @cached_property
     def source_hashes(self) -> dict[str, str]:

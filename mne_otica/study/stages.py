@@ -1,6 +1,5 @@
 """The stages of a unit of a study (fit, find, apply, evaluate), each run only if needed."""
 
-import copy
 import logging
 import re
 import warnings
@@ -133,8 +132,8 @@ class UnitStages(UnitState):
         try:
             return mne.concatenate_raws([_as_array(raw) for raw in each], verbose="error")
         except ValueError as error:
-            told = "fit them one by one, or make their channels and sampling rates alike."
-            raise ValueError(f"The runs do not go together ({error}); {told}") from error
+            told = "fit them separately, or give them the same channels and sampling rate."
+            raise ValueError(f"The runs cannot be concatenated ({error}); {told}") from error
 
     def _fit(self, scratch: Path) -> dict[str, Any]:
         fit = self.parameters("fit")
@@ -214,7 +213,7 @@ class UnitStages(UnitState):
         if sorted(ica.exclude) == excluded:
             return ica
         _choose(ica, excluded)
-        sidecar, source = copy.deepcopy(self.sidecar("find")), tables.table_source(self.table)
+        sidecar, source = self.sidecar("find"), tables.table_source(self.table)
         text = tables.reworded(source, self.rows_of_table(), sidecar["Results"]["components"])
         with staged(self.out, path.parent) as scratch:
             ica.save(scratch / path.name)
@@ -289,7 +288,8 @@ class UnitStages(UnitState):
         if named and BY_HAND not in result.verdict:
             told.append(BY_HAND)
         if idle := [k for k, kind in named.items() if k not in result.kinds[kind].components]:
-            told.append(f"Nothing of the kind named in {', '.join(component_names(idle))}")
+            names = ", ".join(component_names(idle))
+            told.append(f"Nothing of the kind given in the table was found in {names}")
         return replace(result, verdict=". ".join(told))
 
     def _found(self, recording: Recording, ica: ICA) -> Found:

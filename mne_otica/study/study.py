@@ -41,7 +41,6 @@ def clean_study(
     session: Filter = None,
     task: Filter = None,
     run: Filter = None,
-    datatype: str | None = None,
     artifacts: str | Sequence[str] = DEFAULT,
     removal: str = "events",
     events: str | Sequence[str] | None = None,
@@ -59,7 +58,6 @@ def clean_study(
     dask: str | None = None,
     overwrite: bool = False,
     dry_run: bool = False,
-    on_error: str = "continue",
     verbose: bool | str | int | None = None,
 ) -> Study:
     """Remove blinks and other artifacts from many recordings.
@@ -72,12 +70,10 @@ def clean_study(
         The output folder; nothing is written elsewhere. None is
         ``derivatives/mne-otica`` in ``bids_root``.
     bids_root : path-like | None
-        The top folder of a BIDS study, in place of ``inputs``.
+        The top folder of a BIDS study, in place of ``inputs``. The EEG folder of a subject is
+        used, or the MEG folder if there is no EEG folder.
     subject, session, task, run : str | sequence of str | None
         The recordings of a BIDS study to clean; None means all.
-    datatype : "eeg" | "meg" | None
-        The BIDS folder with the EEG channels; None uses the EEG folder of a subject, or the MEG
-        folder if there is no EEG folder.
     artifacts : str | sequence of str
         The kinds of artifacts to remove. This and the other parameters of the cleaning are those of
         :func:`mne_otica.clean_raw`.
@@ -90,15 +86,15 @@ def clean_study(
     n_components, l_freq, h_freq, random_state, max_components : int | float | None
         Number of components, band and seed of the ICA, and maximum number of blink components.
     reject_by_annotation : bool
-        Whether to leave out spans annotated as bad. Of the artifacts in these spans only blinks
-        are removed, unless whole components are.
+        Whether to leave out spans annotated as bad. In these spans only blinks are removed, or
+        whole components with ``removal="component"``.
     find_bad_channels : bool
-        Whether to leave out channels that look broken. A channel that does in one of several
-        recordings with one ICA is left out of all of them.
+        Whether to leave out channels that look broken. If several recordings share an ICA, a
+        channel that looks broken in one of them is left out of all.
     stability : bool
         Whether to measure how reproducible each component is, see
-        :func:`mne_otica.stability`. The index, and the number of refits that matched, become
-        columns of ``components.tsv``, and of the summary for the components removed.
+        :func:`mne_otica.stability`. The index becomes a column of ``components.tsv``; the summary
+        has the lowest of the components removed.
     stages : sequence of str
         The stages to run, of ``"fit"``, ``"find"``, ``"apply"`` and ``"evaluate"``.
     concatenate_runs : bool
@@ -113,8 +109,6 @@ def clean_study(
         Whether to run finished stages again. Tables that people edited are kept in any case.
     dry_run : bool
         Whether to only print what would be done.
-    on_error : "continue" | "abort"
-        What to do when a recording fails.
     %(verbose)s
 
     Returns
@@ -132,7 +126,6 @@ def clean_study(
     ``components.tsv``. Edit it and run ``apply`` and ``evaluate`` again, or all stages.
     """
     given = locals().copy()
-    _check_option("on_error", on_error, ("continue", "abort"))
     for stage in stages:
         _check_option("stages", stage, STAGES)
     for name in ("reject_by_annotation", "stability", "concatenate_runs", "overwrite", "dry_run"):
@@ -150,7 +143,7 @@ def clean_study(
     parameters |= {"artifacts": list(kinds), "events": _listed(events)}
     options = Options(parameters, tuple(one for one in STAGES if one in stages), overwrite)
     entities = {name: _listed(given[name]) for name in ("subject", "session", "task", "run")}
-    recordings, out = _recordings(inputs, out, bids_root, datatype, entities)
+    recordings, out = _recordings(inputs, out, bids_root, entities)
     units = group(recordings, concatenate_runs)
     works = [UnitState(unit, out, options) for unit in units]
     todo = [_pending(work) for work in works]
@@ -170,7 +163,7 @@ def clean_study(
     logger.info(f"{len(recordings)} recording(s), {len(rows)} of them already done.")
     try:
         waiting = [unit for unit, pending in zip(units, todo, strict=True) if pending]
-        rows += _work(waiting, out, options, n_jobs, dask, on_error)
+        rows += _work(waiting, out, options, n_jobs, dask)
     finally:
         files.discard_leftovers(out)  # of workers that were stopped
         own, kept = {x.name.label for x in recordings}, kept_rows(out).values()
@@ -197,16 +190,15 @@ def _recordings(
     inputs: Sequence[str | Path] | None,
     out: str | Path | None,
     bids_root: str | Path | None,
-    datatype: str | None,
     entities: dict[str, list[str] | None],
 ) -> tuple[list[Recording], Path]:
     if (inputs is None) == (bids_root is None):
-        raise ValueError("Give either a list of files or bids_root, one of the two.")
+        raise ValueError("Pass either a list of files or bids_root, not both.")
     wanted = {name: values for name, values in entities.items() if values}
     if bids_root is not None:
         if find_spec("mne_bids") is None:
             raise ImportError("BIDS studies need the package mne-bids; install mne-otica[bids].")
-        recordings = find_bids(bids_root, datatype=datatype, **entities)
+        recordings = find_bids(bids_root, **entities)
         out = Path(bids_root, "derivatives", "mne-otica") if out is None else out
     elif wanted:
         raise ValueError(f"{', '.join(wanted)} can be chosen in BIDS studies only.")
@@ -248,7 +240,7 @@ def _prepare(out: Path, bids_root: str | Path | None) -> None:
 
 
 def _work(
-    units: list[Unit], out: Path, options: Options, n_jobs: int, dask: str | None, on_error: str
+    units: list[Unit], out: Path, options: Options, n_jobs: int, dask: str | None
 ) -> list[Row]:
     done, total = [], sum(len(unit.recordings) for unit in units)
     for rows in _run_units(units, out, options, n_jobs, dask):
@@ -256,9 +248,6 @@ def _work(
             done.append(row)
             told = f"{row['recording']}: {row['status']}, {row['message']}"
             logger.info(f"[{len(done)}/{total}] {told}")
-        failed = [row for row in rows if row["status"] == "failed"]
-        if failed and on_error == "abort":
-            raise RuntimeError(f"{failed[0]['recording']} failed: {failed[0]['message']}")
     return done
 
 

@@ -1,16 +1,12 @@
 """The page of a study, worst first: one self-contained HTML file, for desktop and phone."""
 
-import html
-from collections import Counter
 from collections.abc import Sequence
 from importlib.resources import files as package_files
 from pathlib import Path
-from statistics import median
-from string import Template
-from urllib.parse import quote
 
 import mne
 import numpy as np
+from jinja2 import Environment
 
 from mne_otica.artifacts import kinds
 from mne_otica.evaluation.sentences import PLURALS
@@ -44,29 +40,16 @@ def page_file(name: str) -> str:
     return "".join(_PAGES.joinpath(one).read_text(encoding="utf-8") for one in names)
 
 
-def page(rows: Sequence[Row], maps: str = "") -> str:
+def page(rows: Sequence[Row], maps: Sequence[tuple[str, str, int]] = ()) -> str:
     """Return the page, with the rows in the order given."""
-    counts = Counter(row["status"] for row in rows)
-    done = [row for row in rows if row["status"] != "failed"]
-    heads = ["Recording", "Status", *(PLURALS[kind].capitalize() for kind in kinds()), "Fit"]
-    return Template(page_file("summary.html")).substitute(
-        style=page_file("summary.css"),
-        counts="".join(
-            f'<li class="{status}"><b>{counts[status]}</b>{mark} {status}</li>'
-            for status, mark in _MARKS.items()
-            if counts[status]
-        ),
-        problems=_problems(rows),
-        n=len(done),
-        maps=maps,
-        heads="".join(f'<th scope="col">{name}</th>' for name in heads if done),
-        medians=_medians(done),
-        lines="\n".join(map(_line, done)),
-    )
+    names = {kind: PLURALS[kind] for kind in kinds()}
+    template = Environment(autoescape=True).from_string(page_file("summary.html"))
+    style = page_file("summary.css")
+    return template.render(rows=rows, maps=maps, marks=_MARKS, names=names, style=style)
 
 
-def _topographies(out: Path, rows: Sequence[Row]) -> str:
-    """Return the mean topography of the first component removed, for each kind."""
+def _topographies(out: Path, rows: Sequence[Row]) -> list[tuple[str, str, int]]:
+    """Return each kind with the mean topography of the first component removed, and the number."""
     images = {}
     for row in rows:
         removed = [one for one in row["kinds"] if one["removed"] not in (None, "none")]
@@ -78,80 +61,8 @@ def _topographies(out: Path, rows: Sequence[Row]) -> str:
         for one, image in zip(removed, () if maps.images is None else maps.images, strict=False):
             known = images.setdefault(one["kind"], [])
             known.append(-image if known and np.sum(image * known[0]) < 0 else image)
-    shown = "".join(
-        f"<li>{topography(np.mean(own, axis=0), kind)}{PLURALS[kind]}, mean of {len(own)}</li>"
+    return [
+        (kind, topography(np.mean(own, axis=0), kind), len(own))
         for kind, own in images.items()
         if len(own) > 1
-    )
-    return f'<ul class="counts maps">{shown}</ul>' if shown else ""
-
-
-def _problems(rows: Sequence[Row]) -> str:
-    told = []
-    for row in rows:
-        failed = row["status"] == "failed"
-        if text := row["message"] if failed else row["warnings"]:
-            kind, name = "failed" if failed else "unsure", html.escape(row["recording"])
-            told.append(f'<li class="{kind}"><b>{name}</b> <span>{html.escape(text)}</span></li>')
-    return f'<h2>Problems</h2><ul class="problems">{"".join(told)}</ul>' if told else ""
-
-
-def _medians(rows: Sequence[Row]) -> str:
-    cells = []
-    for kind in kinds():
-        of_kind = [one for row in rows for one in row["kinds"] if one["kind"] == kind]
-        benefits = [one["benefit"] for one in of_kind if one["benefit"] is not None]
-        harms = [one["harm"] for one in of_kind if one["harm"] is not None]
-        bars = len(benefits) > 1 and _bars(median(benefits), median(harms) if harms else None)
-        cells.append(f"<td>{bars} in {len(benefits)}</td>" if bars else "<td></td>")
-    line = f'<tr class="medians"><td>Median</td><td></td>{"".join(cells)}<td></td></tr>'
-    return line if "svg" in line else ""
-
-
-def _line(row: Row) -> str:
-    name = f"<span>{html.escape(row['recording'])}</span>"
-    if row["report"]:
-        name = f'<a href="{html.escape(quote(row["report"]))}">{name}</a>'
-    status, message = row["status"], html.escape(row["message"])
-    by_kind = {one["kind"]: one for one in row["kinds"]}
-    cells = "".join(_cell(kind, by_kind.get(kind)) for kind in kinds())
-    return (
-        f'<tr><td class="name">{name}</td><td class="status {status}" title="{message}">'
-        f'{_MARKS[status]} {status}</td>{cells}<td class="soft">{_fit(row)}</td></tr>'
-    )
-
-
-def _cell(kind: str, one: Row | None) -> str:
-    label = f'data-label="{PLURALS[kind]}"'
-    asked = one is not None and one["removed"] is not None
-    if asked and one["removed"] != "none":
-        told = "removed" if one["benefit"] is None else _bars(one["benefit"], one["harm"])
-        also = "" if one["not_removed"] == "none" else f"; {one['not_removed']}: no gain"
-        n_events = "" if not one["events"] else f", {one['events']} events"
-        return f'<td {label} title="{one["removed"]}{n_events}{also}">{told}</td>'
-    said = {"yes": "found, no gain" if asked else "found, kept"}
-    said["unsure"] = "unsure" if asked else "unsure, kept"
-    told = one and said.get(one["found"])
-    return f'<td {label} class="kept">{told}</td>' if told else f'<td {label} class="no">–</td>'
-
-
-def _bars(benefit: float, harm: float | None) -> str:
-    told = f"{100 * benefit:.0f} %" + ("" if harm is None else f" / {100 * harm:.1f} %")
-    widths = (min(100.0, max(0.0, 100 * share)) for share in (benefit, harm or 0.0))
-    bars = (
-        f'<rect class="{name}" y="{top}" width="{width:.1f}" height="5"/>'
-        for name, top, width in zip(("benefit", "harm"), (0, 7), widths, strict=True)
-    )
-    return (
-        '<svg viewBox="0 0 100 12" preserveAspectRatio="none" aria-hidden="true">'
-        f"{''.join(bars)}</svg>{told}"
-    )
-
-
-def _fit(row: Row) -> str:
-    told = [] if row["components"] is None else [f"{row['components']} of rank {row['rank']}"]
-    if row["converged"] is False:
-        told.append("not converged")
-    if row["refits"]:
-        told.append(f"back in {row['refits']} refits")
-    return ", ".join(told)
+    ]

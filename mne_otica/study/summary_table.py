@@ -19,7 +19,7 @@ STATUSES = ("failed", "poor", "unsure", "none", "cleaned")  # worst first
 _ENTITIES = {"participant_id": "sub", "session_id": "ses", "task": "task", "run": "run"}
 COLUMNS = (
     *("recording", *_ENTITIES, "status", "message", "duration", "rank", "components", "removed"),
-    *("stability", "refits", "events", "benefit", "harm", "converged", "warnings"),
+    *("stability", "events", "benefit", "harm", "converged", "warnings"),
     *("file", "ica", "report"),
 )
 _OF_KIND = ("kind", "found", "removed", "not_removed", "events", "benefit", "harm")
@@ -37,10 +37,8 @@ def row_of(work: UnitState, recording: Recording) -> Row:
     removed = last.get("components", find.get("components", []))
     by_kind = [_kind_row(kind, find, last, recording) for kind in kinds()] if find else []
     row, stability = empty_row(recording), find.get("stability")
-    if stability and removed:  # the lowest index, and the fewest refits that matched
+    if stability and removed:
         row["stability"] = min(stability["index"][k] for k in removed)
-        fewest = min(stability["n_returns"][k] for k in removed)
-        row["refits"] = f"{fewest} of {stability['n_fits']}"
     results = ("file", "apply", applied), ("ica", "find", find), ("report", "report", last)
     for column, what, content in results:
         if content:

@@ -1,6 +1,6 @@
 """Figures of artifacts and their removal, in the style of MNE and readable without colour."""
 
-from mne_otica.viz.component_figures import plot_component, plot_components
+from mne_otica.viz.component_figures import plot_component
 from mne_otica.viz.event_figures import plot_events, plot_removal, plot_traces
 from mne_otica.viz.measure_figures import plot_band_power, plot_benefit_and_harm
 from mne_otica.viz.report import plot_cleaned
@@ -11,7 +11,6 @@ __all__ = [
     "plot_benefit_and_harm",
     "plot_cleaned",
     "plot_component",
-    "plot_components",
     "plot_events",
     "plot_removal",
     "plot_stability",

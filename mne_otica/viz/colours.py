@@ -1,7 +1,5 @@
 """The styles of all figures: change them here. They are readable without colour, too."""
 
-import numpy as np
-
 BEFORE = dict(color="0.45", linestyle="--", linewidth=1.5)
 AFTER = dict(color="C0", linestyle="-", linewidth=1.5)
 EVENT = dict(color="C3", marker="|", linestyle="none", markersize=9)
@@ -19,12 +17,5 @@ WINDOW = dict(color="0.93", zorder=0)  # in which the benefit is measured
 OUTLINE = dict(color="k", linewidth=0.8)  # of a head, or a time course
 BARS = dict(color="0.6", edgecolor="k")
 SMALL = dict(fontsize="small", color="0.4")
-REMOVED = "#d13a30"
 # Maps of colours: signed values, benefit and spread, harm.
 SIGNED, SHARE, HARM = "RdBu_r", "Reds", "Purples"
-NEGATIVE, POSITIVE = "#4393c3", "#d6604d"
-
-
-def signed(weights: np.ndarray) -> list[str]:
-    """Return a colour for the sign of each weight."""
-    return [NEGATIVE if weight < 0 else POSITIVE for weight in weights]

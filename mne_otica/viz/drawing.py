@@ -47,38 +47,20 @@ def sentences(result: Cleaned) -> list[str]:
 
 
 def axes_in_a_row(
-    axes: list[Axes] | None,
-    n_axes: int,
-    size: tuple[float, float],
-    *,
-    gap: float = 0.25,
-    margins: tuple[float, float, float] = (0.4, 0.15, 0.55),
-    **options: Any,
+    axes: list[Axes] | None, n_axes: int, size: tuple[float, float], **options: Any
 ) -> list[Axes]:
-    """Return the axes passed, or new ones; gap and margins (top, right, bottom) are in inches."""
-    # They are fixed, since Matplotlib's layout engines take longer than the drawing.
-    if axes is not None:
-        _validate_type(axes, (list, tuple, np.ndarray), "axes", "a list of Axes")
-        for ax in axes:
-            _validate_type(ax, plt.Axes, "ax", "Axes")
-        if len(axes) != n_axes:
-            raise ValueError(f"There are {len(axes)} axes for {n_axes} panels; pass one for each.")
-        return list(axes)
-    (width, height), (top, right, bottom), left = size, margins, 0.8
-    across = (width - left - right - (n_axes - 1) * gap) / n_axes
-    grid = dict(left=left / width, right=1 - right / width, wspace=gap / across)
-    grid |= dict(bottom=bottom / height, top=1 - top / height)
-    _, made = plt.subplots(1, n_axes, figsize=size, gridspec_kw=grid, squeeze=False, **options)
-    for ax in made[0]:
-        box = ax.get_position()  # labels beyond the tick labels, 0.5 and 0.27 inches away
-        ax.yaxis.set_label_coords(-0.5 / (width * box.width), 0.5)
-        ax.xaxis.set_label_coords(0.5, -0.27 / (height * box.height))
-    return list(made[0])
-
-
-def entitle(ax: Axes, title: str, **options: Any) -> None:
-    """Set a title at a fixed height, so that Matplotlib need not compute one."""
-    ax.set_title(title, y=1.0, **options)
+    """Return the axes passed, or new ones in a figure of this size."""
+    if axes is None:
+        _, made = plt.subplots(
+            1, n_axes, figsize=size, layout="constrained", squeeze=False, **options
+        )
+        return list(made[0])
+    _validate_type(axes, (list, tuple, np.ndarray), "axes", "a list of Axes")
+    for ax in axes:
+        _validate_type(ax, plt.Axes, "ax", "Axes")
+    if len(axes) != n_axes:
+        raise ValueError(f"There are {len(axes)} axes for {n_axes} panels; pass one for each.")
+    return list(axes)
 
 
 def before_and_after(result: Cleaned, name: str) -> Iterator[tuple[Array, dict[str, Any], str]]:

@@ -19,7 +19,6 @@ from mne_otica.viz.drawing import (
     checked_part,
     course,
     cut,
-    entitle,
     event_times,
     finish,
 )
@@ -68,7 +67,7 @@ def plot_events(
             ax.plot(times, windows.mean(axis=0), label=label, **(style | dict(linewidth=2.5)))
         ax.axvspan(-0.25, 0.25, **WINDOW)
         share = benefit.average_per_channel[benefit.ch_names.index(name)]
-        entitle(ax, f"{name}: {share:.0%} of the average removed")
+        ax.set_title(f"{name}: {share:.0%} of the average removed", fontsize="medium")
         _label_windows(ax, part)
     axes[0].set_ylabel("EEG (µV)")
     axes[0].legend(frameon=False, loc="best")
@@ -108,8 +107,8 @@ def plot_removal(
     for name, style in PARTS.items():
         axes[0].plot(times, windows[name][median], label=name, **style)
         axes[1].plot(times, np.nanmean(windows[name], axis=0), **style)
-    entitle(axes[0], f"One {part.event}")
-    entitle(axes[1], f"Average of {len(heights)}")
+    axes[0].set_title(f"One {part.event}")
+    axes[1].set_title(f"Average of {len(heights)}")
     axes[0].set_ylabel(f"{result.ica._ica_names[component]} (a.u.)")
     for ax in axes:
         _label_windows(ax, part)
@@ -170,7 +169,7 @@ def plot_traces(
         style = EVENT | dict(color=f"C{3 + k}", label=part.event)
         ax.plot(times, np.full(len(times), low), **style)
     ax.set(xlabel="Time (s)", ylabel="EEG (µV)", xlim=(start, start + duration))
-    entitle(ax, ch_name, loc="left")
+    ax.set_title(ch_name, loc="left")
     ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=6)
     ax.locator_params(axis="y", nbins=5)
     bare(ax)

@@ -2,164 +2,57 @@
 
 import base64
 import io
-from html import escape
+from importlib.resources import files
+from typing import Any
 
 import matplotlib
 import numpy as np
+from jinja2 import Environment
 from numpy.typing import NDArray
 from PIL import Image
 
-from mne_otica.cleaning.overview import Glance, glances, parts
+from mne_otica.cleaning.overview import glances
 from mne_otica.cleaning.result import Cleaned
-from mne_otica.evaluation.sentences import component_names
-from mne_otica.viz.colours import REMOVED, SIGNED, signed
+from mne_otica.viz.colours import SIGNED
 from mne_otica.viz.drawing import info_of, sentences
-from mne_otica.viz.topomap import STANDARD, SmallMaps, small_maps
+from mne_otica.viz.topomap import small_maps
 
 _WORDS = {"none": "nothing to remove", "poor": "cleaned poorly"}
-_STYLE = """<style>
-.otica { font: 14px/1.45 system-ui, sans-serif; max-width: 62rem; }
-.otica p { margin: .3rem 0 .6rem; }
-.otica .verdict { font-size: 1.1em; }
-.otica .status { border: 1px solid; border-radius: 4px; padding: .05rem .4rem; margin-right: .4rem;
-  font-weight: 600; white-space: nowrap; }
-.otica table { border-collapse: collapse; color: inherit; font-size: inherit; margin: 0 0 .6rem;
-  font-variant-numeric: tabular-nums; }
-.otica th, .otica td { text-align: left; vertical-align: top; padding: .25rem .9rem .25rem 0;
-  border: 0; border-bottom: 1px solid #8884; background: none; }
-.otica th { font-weight: 600; }
-.otica summary { cursor: pointer; }
-.otica .soft { opacity: .72; }
-.otica .bad { color: RED; }
-.otica .maps { display: grid; grid-template-columns: repeat(auto-fill, minmax(5.4rem, 1fr));
-  gap: .4rem; margin: .4rem 0; }
-.otica .maps > div { border: 2px solid transparent; border-radius: 6px; padding: .3rem .15rem;
-  text-align: center; font-size: 12px; line-height: 1.3; }
-.otica .maps > .removed { border-color: RED; }
-.otica .removed b, .otica .removed i { color: RED; font-style: normal; }
-.otica svg { display: block; width: 100%; max-width: 5.5rem; margin: 0 auto .2rem; }
-@media (max-width: 36rem) {
-  .otica .stack thead { display: none; }
-  .otica .stack, .otica .stack tbody { display: block; }
-  .otica .stack tr { display: flex; flex-wrap: wrap; column-gap: .9rem; padding: .3rem .6rem;
-    border: 1px solid #8884; border-radius: 6px; margin: 0 0 .5rem; }
-  .otica .stack td { border: 0; padding: .05rem 0; }
-  .otica .stack td:first-child, .otica .stack td:last-child { flex-basis: 100%; }
-  .otica .stack td:first-child { font-weight: 600; }
-  .otica .stack td + td[data-label]::before { content: attr(data-label) " "; opacity: .72;
-    font-weight: 400; }
-}
-</style>""".replace("RED", REMOVED)
+
+
+def page_file(name: str) -> str:
+    """Return a template or a style sheet."""
+    return files("mne_otica.viz").joinpath(name).read_text(encoding="utf-8")
+
+
+def _rendered(name: str, **facts: Any) -> str:
+    template = Environment(autoescape=True).from_string(page_file(name))
+    return template.render(style=page_file("result.css"), **facts)
 
 
 def head(result: Cleaned) -> str:
-    """Return the HTML of a result for a notebook."""
-    return summary(result, _folded("Candidates", _candidates(result)))
-
-
-def summary(result: Cleaned, more: str = "") -> str:
-    """Return the verdict and the figures of each kind."""
-    status = escape(_WORDS.get(result.status, result.status))
-    text = "<br>".join(escape(text) for text in sentences(result))
-    verdict = f"<p class='verdict'><span class='status'>{status}</span>{text}</p>"
-    cells = [(escape(name), escape(value)) for name, value in result.summary()]
-    rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in cells)
-    return _box(verdict, _kinds(result), _folded("All figures", f"<table>{rows}</table>"), more)
-
-
-def candidates(result: Cleaned) -> str:
-    """Return the table of candidate components."""
-    return _box(_candidates(result))
+    """Return the verdict, with all figures and the candidates folded."""
+    likely = sorted(glances(result), key=lambda one: (not one.removed, -one.row.probability))
+    n_named = sum(glance.removed or glance.row.answer != "no" for glance in likely)
+    shown = [glance for glance in likely if glance.row.reason]
+    return _rendered(
+        "result.html",
+        status=_WORDS.get(result.status, result.status),
+        sentences=sentences(result),
+        figures=result.summary(),
+        candidates=shown[: max(n_named, 10)],  # as many fit on a screen
+    )
 
 
 def components(result: Cleaned) -> str:
     """Return small topographies of all components with the artifact each one holds."""
     maps = small_maps(result.ica.get_components(), info_of(result, result.ica.ch_names))
-    cards = "".join(_card(glance, maps) for glance in glances(result))
-    text = "The most probable artifact of each component, and its probability."
-    if result.stability is not None:
-        text += " Stability is from 0 to 1; stable does not mean brain."
-    text += " Components that were removed have a frame."
-    if maps.source == "standard":
-        text += f" Topographies {STANDARD}, from channel names."
-    elif maps.source == "none":
-        text += " Positions are unknown; bars are channel weights."
-    return _box(f"<p class='soft'>{text}</p><div class='maps'>{cards}</div>")
-
-
-def _box(*content: str) -> str:
-    return f"<div class='otica'>{_STYLE}{''.join(content)}</div>"
-
-
-def _folded(title: str, content: str) -> str:
-    return f"<details><summary>{title}</summary>{content}</details>" if content else ""
-
-
-def _kinds(result: Cleaned) -> str:
-    """Return a row for each kind that was removed."""
-    rows = []
-    for part in parts(result):
-        row = {
-            "Kind": part.kind,
-            "Components": ", ".join(component_names(part.components)) or "by hand",
-            "Events": str(part.n_removed) if part.benefit is not None else "–",
-            "Removed": f"{part.gone:.0%}",
-            "Removed elsewhere": f"{part.cost:.1%}" + " in total" * (part.harm.margin is None),
-            "By sham events": "–" if part.harm.sham is None else f"{part.harm.sham:.1%}",
-        }
-        rows.append(row)
-    return _table(rows)
-
-
-def _candidates(result: Cleaned) -> str:
-    """Return the candidate components, most probable first, with the reasons folded."""
-    likely = sorted(glances(result), key=lambda one: (not one.removed, -one.row.probability))
-    n_named = sum(glance.removed or glance.row.answer != "no" for glance in likely)
-    rows, shown = [], [glance for glance in likely if glance.row.reason]
-    for glance in shown[: max(n_named, 10)]:  # as many fit on a screen
-        row = {
-            "Component": glance.name,
-            "Kind": glance.row.kind,
-            "Probability": glance.chance,
-            "Answer": glance.row.answer,
-            "Decision": "removed" if glance.removed else "kept",
-        }
-        if glance.stability:
-            row["Stability"] = glance.stability
-        rows.append(row | {"Why": glance.row.reason})
-    return _table(rows) or "<p>No candidates.</p>"
-
-
-def _table(rows: list[dict[str, str]]) -> str:
-    """Return rows as a table that becomes cards where the page is narrow."""
-    if not rows:
-        return ""
-    heading = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
-    cells = ("".join(_cell(name, value) for name, value in row.items()) for row in rows)
-    body = "".join(f"<tr>{some}</tr>" for some in cells)
-    return f"<table class='stack'><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _cell(name: str, value: str) -> str:
-    if name == "Why":
-        return f"<td>{_folded('why', escape(value))}</td>"
-    text = f"<b class='bad'>{value}</b>" if value == "removed" else escape(value)
-    return f"<td data-label='{escape(name)}'>{text}</td>"
-
-
-def _card(glance: Glance, maps: SmallMaps) -> str:
-    k = glance.row.component
-    if maps.images is None:
-        picture = _bars(maps.weights[:, k], glance.name)
-    else:
-        picture = topography(maps.images[k], glance.name)
-    lines = [f"<b>{glance.name}</b>", escape(glance.text)]
-    if glance.stability:
-        lines.append(f"stability {glance.stability}")
-    if glance.removed:
-        lines.append("<i>removed</i>")
-    name = " class='removed'" if glance.removed else ""
-    return f"<div{name}>{picture}{'<br>'.join(lines)}</div>"
+    cards = [
+        (one, "" if maps.images is None else topography(maps.images[one.row.component], one.name))
+        for one in glances(result)
+    ]
+    trusted = result.stability is not None
+    return _rendered("components.html", cards=cards, source=maps.source, stability=trusted)
 
 
 def topography(image: NDArray[np.float64], name: str) -> str:
@@ -175,13 +68,3 @@ def topography(image: NDArray[np.float64], name: str) -> str:
         "stroke-width='.03'/><circle r='1' fill='none' stroke='currentColor' "
         "stroke-width='.03'/></svg>"
     )
-
-
-def _bars(weights: NDArray[np.float64], name: str) -> str:
-    width = 2 / len(weights)
-    bars = "".join(
-        f"<rect x='{-1 + k * width:.3f}' y='{min(-weight, 0):.3f}' width='{0.8 * width:.3f}' "
-        f"height='{abs(weight):.3f}' fill='{colour}'/>"
-        for k, (weight, colour) in enumerate(zip(weights, signed(weights), strict=True))
-    )
-    return f"<svg viewBox='-1 -1 2 2' role='img' aria-label='Weights of {name}'>{bars}</svg>"

@@ -13,7 +13,7 @@ from mne_otica.evaluation.harm import BANDS
 from mne_otica.evaluation.shares import Row
 from mne_otica.utils.docs import fill_doc
 from mne_otica.viz.colours import AFTER, BEFORE, GUIDE, HARM, SHARE
-from mne_otica.viz.drawing import axes_in_a_row, bare, checked_part, entitle, finish, info_of
+from mne_otica.viz.drawing import axes_in_a_row, bare, checked_part, finish, info_of
 from mne_otica.viz.topomap import plot_map
 
 
@@ -40,17 +40,17 @@ def plot_benefit_and_harm(
     part = checked_part(result, kind)
     benefit, harm = part.benefit, part.harm
     n_axes = 1 if benefit is None else 2
-    axes = axes_in_a_row(axes, n_axes, (4 * n_axes, 3), gap=0.8, margins=(0.6, 0.5, 0.15))
+    axes = axes_in_a_row(axes, n_axes, (4 * n_axes, 3))
     if benefit is not None:
         title = f"Benefit: RMS at {part.event}s\n{benefit.overall:.0%} less"
         shares = 100 * np.nan_to_num(benefit.per_channel)
         plot_map(axes[0], shares, info_of(result, benefit.ch_names), "%", (0, 100), SHARE)
-        entitle(axes[0], title, fontsize="medium")
+        axes[0].set_title(title, fontsize="medium")
     where = "in total" if harm.margin is None else f"away from {part.event}s"
     shares = 100 * np.nan_to_num(harm.taken_out_per_channel)
     most = 10 * max(1, np.ceil(shares.max() / 10))
     plot_map(axes[-1], shares, info_of(result, harm.ch_names), "%", (0, most), HARM)
-    entitle(axes[-1], f"Harm: removed {where}\n{harm.taken_out:.1%}", fontsize="medium")
+    axes[-1].set_title(f"Harm: removed {where}\n{harm.taken_out:.1%}", fontsize="medium")
     return finish(axes[0], show)
 
 
@@ -73,7 +73,7 @@ def plot_band_power(
         The mean spectrum over channels, with the change in each band.
     """
     harm = checked_part(result, kind).harm
-    (ax,) = axes_in_a_row(ax and [ax], 1, (6, 3.4), margins=(0.6, 0.15, 0.55))
+    (ax,) = axes_in_a_row(ax and [ax], 1, (6, 3.4))
     shown = (harm.freqs >= 1) & (harm.freqs <= BANDS["gamma"][1])
     freqs, where = harm.freqs[shown], dict(ha="center", va="bottom", fontsize="small")
     ax.semilogy(freqs, 1e12 * harm.power_before[shown], label="before", **BEFORE)

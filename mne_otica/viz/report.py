@@ -20,18 +20,8 @@ from mne_otica.viz.event_figures import plot_events, plot_removal, plot_traces
 from mne_otica.viz.measure_figures import plot_band_power, plot_benefit_and_harm
 from mne_otica.viz.stability_figures import plot_stability
 
-# MNE's page is made for wide screens: on a phone the table of contents takes a sixth of the width,
-# and the text in figures is too small. There, hide the contents and let figures scroll.
 _VIEWPORT = """document.head.insertAdjacentHTML("beforeend",
 '<meta name="viewport" content="width=device-width, initial-scale=1">');"""
-_NARROW = """@media (max-width: 36rem) {
-#toc, #top-bar .btn-group, .accordion-button .badge { display: none; }
-#content { width: 100%; margin: 70px 0 0; padding: 0; }
-#top-bar .fs-3 { font-size: 1rem !important; }
-.accordion-body { padding: .4rem; }
-#content figure { overflow-x: auto; }
-#content figure img { max-width: none; zoom: .65; }
-}"""
 
 
 @fill_doc
@@ -102,21 +92,20 @@ def add_artifact_report(
     _validate_type(section, str, "section")
     _validate_flag(replace, "replace")
     options = dict(section=section, tags=("artifact",), replace=replace)
-    report.add_html(_html.summary(result), "Summary", **options)
+    report.add_html(_html.head(result), "Summary", **options)
     report.add_html(_html.components(result), "All components", **options)
     for title, figure in _figures(result):
         # WebP compresses topographies slowly.
         png = report.image_format == "webp" and any(ax.images for ax in figure.axes)
         report.add_figure(figure, title, image_format="png" if png else None, **options)
         plt.close(figure)
-    report.add_html(_html.candidates(result), "Candidates", **options)
     return report
 
 
 def new_report(result: Cleaned, title: str) -> mne.Report:
     """Return a new report of a result, readable on a phone."""
     report = mne.Report(title=title, verbose="error")
-    report.add_custom_css(_NARROW)
+    report.add_custom_css(_html.page_file("report.css"))
     report.add_custom_js(_VIEWPORT)
     return add_artifact_report(report, result)
 

@@ -8,7 +8,7 @@ from matplotlib.ticker import MaxNLocator
 from mne.viz.utils import plt_show
 
 from mne_otica.trust.stability import Stability
-from mne_otica.utils.checks import _validate_number, _validate_type
+from mne_otica.utils.checks import _validate_type
 from mne_otica.utils.docs import fill_doc
 from mne_otica.viz.colours import AFTER, CURVE, SHARE, SIGNED, STABLE, THRESHOLD, UNSTABLE
 from mne_otica.viz.drawing import bare
@@ -16,15 +16,13 @@ from mne_otica.viz.topomap import plot_map
 
 
 @fill_doc
-def plot_stability(stability: Stability, *, n_components: int = 5, show: bool = True) -> Figure:
-    """Plot the index of the components, their topographies in refits, and the learning curve.
+def plot_stability(stability: Stability, *, show: bool = True) -> Figure:
+    """Plot the index of the components, topographies of the first five, and the learning curve.
 
     Parameters
     ----------
     stability : instance of Stability
         What :func:`mne_otica.stability` returned.
-    n_components : int
-        The number of components whose topographies are drawn, from the first.
     %(show)s
 
     Returns
@@ -34,9 +32,7 @@ def plot_stability(stability: Stability, *, n_components: int = 5, show: bool = 
         refits, and its standard deviation. Bottom: how many components are stable with less data.
     """
     _validate_type(stability, Stability, "stability", "Stability")
-    _validate_type(n_components, "int-like", "n_components")
-    _validate_number(n_components, "n_components", at_least=1)
-    components = range(min(n_components, len(stability.index)))
+    components = range(min(5, len(stability.index)))
     figure = plt.figure(figsize=(10, 9), layout="constrained")
     top, middle, bottom = figure.subfigures(3, 1, height_ratios=[1, 1.6, 1])
     _plot_index(top.subplots(), stability)
@@ -77,7 +73,7 @@ def _plot_curve(ax: Axes, stability: Stability, components: range) -> None:
     share = np.mean(stability.curve >= stability.threshold, axis=1)
     ax.plot(minutes, share, marker="o", label="share of components that are stable", **AFTER)
     ax.axhline(stability.threshold, **THRESHOLD)
-    ax.set(xlabel="Data used (min)", ylabel="Share, and index (grey)", ylim=(-0.02, 1.02))
-    ax.set_title(f"{stability.stable.sum()} of {len(stability.index)} are stable")
+    ax.set(xlabel="Data used (min)", ylabel="Share stable; index (grey)", ylim=(-0.02, 1.02))
+    ax.set_title(f"{stability.stable.sum()} of {len(stability.index)} components are stable")
     ax.legend(frameon=False, loc="center right", fontsize="small")
     bare(ax)

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import mne
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 from matplotlib.ticker import MaxNLocator
@@ -15,7 +14,6 @@ from mne_otica.signals.positions import places_of
 from mne_otica.utils.arrays import Array
 from mne_otica.viz.colours import BARS, SMALL
 
-STANDARD = "at standard positions"  # where positions come from channel names
 _PIXELS = 40  # on each side of a small topography
 
 
@@ -33,18 +31,13 @@ def plot_map(
     options = dict(vlim=limits, cmap=cmap, contours=4, sphere=(0, 0, 0, 1), show=False)
     points = _seen_from_above(places.points)
     image, contours = mne.viz.plot_topomap(values[places.picks], points, axes=ax, **options)
-    # MNE draws no contours if all values are the same, as harm that is zero everywhere.
-    clip_to_head(ax, *(artist for artist in (image, contours) if artist is not None))
+    outline = Circle((0, 0), 1, transform=ax.transData)  # MNE fills a disc that reaches beyond it
+    image.set_clip_path(outline)
+    if contours is not None:  # as it is where all values are the same
+        contours.set_clip_path(outline)
     ax.figure.colorbar(image, ax=ax, shrink=0.7, label=label, ticks=MaxNLocator(2))
     if places.source == "standard":
-        ax.text(0, -1.08, STANDARD, ha="center", va="top", **SMALL)
-
-
-def clip_to_head(ax: Axes, *artists: Artist) -> None:
-    """Clip images to a head of radius 1: MNE fills a disc that reaches beyond it."""
-    outline = Circle((0, 0), 1, transform=ax.transData)
-    for artist in artists:
-        artist.set_clip_path(outline)
+        ax.text(0, -1.08, "at standard positions", ha="center", va="top", **SMALL)
 
 
 class SmallMaps(NamedTuple):

@@ -237,7 +237,7 @@ def test_few_channels_are_enough_and_the_price_is_told(blinking, names):
     raw = blinking[0].raw.copy().pick(names)
     whole, cleaned = (clean_raw(raw, removal=removal) for removal in ("component", "events"))
     assert (whole.status, cleaned.status) == ("poor", "cleaned")
-    assert whole.kinds["blink"].harm.over_cleaned
+    assert whole.kinds["blink"].much_else
     assert 'poor: more than 30 % elsewhere, try removal="events"' in whole.verdict
     assert cleaned.kinds["blink"].harm.taken_out < whole.kinds["blink"].harm.taken_out / 3
 

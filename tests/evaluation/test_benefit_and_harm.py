@@ -1,4 +1,3 @@
-import json
 from dataclasses import FrozenInstanceError
 
 import mne
@@ -8,7 +7,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from mne_otica import preservation, rms_reduction
 from mne_otica.evaluation.harm import BANDS, MARGIN
-from mne_otica.evaluation.measures import OVER_CLEANED
 
 SFREQ = 200.0
 NAMES = ["Fp1", "Fp2", "Cz", "Pz", "O1", "O2"]
@@ -159,7 +157,6 @@ def test_what_is_untouched_outside_blinks_is_unharmed(brain, blinks, events):
     assert_allclose(list(harm.taken_out_per_band.values()), 0, atol=1e-6)
     assert set(harm.band_power) == set(BANDS)
     assert_allclose(list(harm.band_power.values()), 0, atol=1e-6)
-    assert not harm.over_cleaned
 
 
 def test_what_went_with_the_blinks_is_told(brain, events):
@@ -175,7 +172,6 @@ def test_what_went_with_the_blinks_is_told(brain, events):
     assert harm.band_power["alpha"] < -0.9
     assert_allclose(harm.band_power["beta"], 0.64 * 5 / 6 - 1, atol=0.02)
     assert (harm.rank_before, harm.rank_after) == (6, 5)
-    assert harm.over_cleaned
 
 
 def test_blinks_and_bad_spans_do_not_count_as_harm(brain, blinks, events):
@@ -269,13 +265,6 @@ def test_rhythm_at_the_limit_of_two_bands_belongs_to_the_upper_one(brain, events
     assert change["alpha"] > 2.5 * change["theta"] > 0
 
 
-@pytest.mark.parametrize("too_much", [False, True])
-def test_a_component_that_holds_much_else_is_told(brain, events, too_much):
-    loss = OVER_CLEANED + (0.01 if too_much else -0.01)
-    harm = preservation(recording(brain), recording((1 - loss) * brain), events)
-    assert harm.over_cleaned == too_much
-
-
 def test_all_is_lost(brain, blinks, events):
     pair = recording(brain + blinks), recording(0 * brain)
     harm = preservation(*pair, events)
@@ -328,14 +317,6 @@ def test_windows_are_a_quarter_of_a_second_on_either_side_unless_asked(brain, ev
 
 
 # %% Both
-
-
-def test_figures_go_into_json(brain, blinks, events):
-    before, after = recording(brain + blinks), recording(brain)
-    for found in (rms_reduction(before, after, events[:1]), preservation(before, after, events)):
-        again = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-        assert again["ch_names"] == NAMES
-    assert again["over_cleaned"] is False
 
 
 @pytest.mark.parametrize("measure", [rms_reduction, preservation])

@@ -91,8 +91,6 @@ def test_eeg_in_meg_files_is_found(tmp_path):
         (tmp_path / name).touch()
     found = {recording.path.name for recording in find_bids(tmp_path)}
     assert found == {"sub-01_task-x_split-01_meg.fif", "sub-02_task-x_eeg.edf"}
-    found = {recording.path.name for recording in find_bids(tmp_path, datatype="meg")}
-    assert found == {"sub-01_task-x_split-01_meg.fif", "sub-02_task-x_meg.fif"}
 
 
 def test_mne_bids_finds_the_results(root, derivatives):

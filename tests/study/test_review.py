@@ -1,6 +1,5 @@
 """What the review shows of a study, and what it writes."""
 
-import csv
 import shutil
 import threading
 from pathlib import Path
@@ -238,22 +237,6 @@ def test_decisions_outlive_another_search(out, review, recordings):
     clean_study(recordings, out, max_components=1)
     row = read_table(table_of(out), 10)[3]
     assert (row["status"], row["who"], row["note"]) == ("bad", "Ann", "seen")
-
-
-def test_marks_and_notes_on_recordings(out, review):
-    shown = review.study()["recordings"][1]
-    marked = review.mark(1, shown["version"], True, "ask\nBob")
-    assert (marked["later"], marked["note"]) == (True, "ask Bob")
-    review.mark(2, review.study()["recordings"][2]["version"], False, "fine")
-    with open(out / "review.tsv", encoding="utf-8") as file:
-        rows = {row["recording"]: row for row in csv.DictReader(file, delimiter="\t")}
-    assert rows[shown["label"]]["later"] == "yes"
-    assert rows[shown["label"]]["who"] == "Ann"
-    again = Review(out, "Bob").study()["recordings"]
-    assert [one["later"] for one in again] == [False, True, False, False]
-    with pytest.raises(Refusal, match="Someone else") as refusal:
-        review.mark(1, shown["version"], False, "")
-    assert refusal.value.facts["recording"]["note"] == "ask Bob"
 
 
 def test_decision_on_another_table_is_refused(out, review):

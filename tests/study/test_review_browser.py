@@ -131,12 +131,9 @@ def test_page_from_the_keyboard(driver, out):
         assert read_table(table_of(out, label), 10)[other]["kind"] == "muscle"
         page.driver.execute_script("document.activeElement.blur()")
         assert split(out, label)[0] == now
-        # Notes and marks
-        page.press("n", "odd <i>", Keys.ENTER, "N", "ask Bob", Keys.ENTER, "l")
+        page.press("n", "odd <i>", Keys.ENTER)
         assert page.text("component-note") == "Note: odd <i>"
-        assert page.text("recording-note") == "Note: ask Bob"
         assert read_table(table_of(out, label), 10)[other]["note"] == "odd <i>"
-        assert "ask Bob" in (out / "review.tsv").read_text(encoding="utf-8")
         # Another channel, another time
         channel, title = page.text("traces-title").split()[0], page.text("traces-title")
         page.press("c")
@@ -149,7 +146,6 @@ def test_page_from_the_keyboard(driver, out):
         page.settle()
         assert soon(lambda: "odd <i> indeed" in table_of(out, label).read_text(encoding="utf-8"))
         assert page.text("label") == label
-        assert "later" in page.text("recordings")
         assert page.text("component-name") == f"ICA{now[0]:03d}: removed"
         assert page.messages() == []
         driver.get("about:blank")

@@ -195,10 +195,6 @@ def test_decisions_sent_elsewhere(server, path):
 )
 def test_decisions_that_are_none(server, changes):
     assert_refused(server, "api/decision", decision(server, **changes))
-    marked = {"later": True, "note": ""} | changes
-    if set(changes) & {"recording", "version", "note"}:
-        assert_refused(server, "api/mark", decision(server, **marked))
-    assert_refused(server, "api/mark", decision(server, note="", later="yes"))
 
 
 @pytest.mark.parametrize(
@@ -269,14 +265,6 @@ def test_report_that_is_a_link_is_not_followed(review, tmp_path):
         status, _, body = send(server, f"report?recording={number(review, 'one')}")
     assert status == 404
     assert b"secret" not in body
-
-
-def test_marks_in_another_encoding(review):
-    (review.out / "review.tsv").write_bytes("recording\tnote\none\tgrün\n".encode("latin-1"))
-    with serving(review) as server:
-        status, _, body = send(server, "api/study")
-    assert status == 200
-    assert "grün" in [one["note"] for one in json.loads(body)["recordings"]]
 
 
 def test_every_start_that_the_server_names_is_accepted(server):

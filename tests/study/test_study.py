@@ -194,7 +194,7 @@ def test_table_of_components_is_that_of_the_pipeline(finished):
         *("component", "type", "description", "status", "status_description"),
         *("annotate_method", "annotate_author", "ic_type"),
     ]
-    assert list(rows[0])[8:] == [*kinds(), "stability", "refits"]
+    assert list(rows[0])[8:] == [*kinds(), "stability"]
     assert {row["ic_type"] for row in rows if row["status"] == "bad"} == {"eye blink"}
     ica = mne.preprocessing.read_ica(finished[0] / "blinks_proc-ica_ica.fif")
     assert [int(row["component"]) for row in rows] == list(range(ica.n_components_))
@@ -265,10 +265,10 @@ def test_how_far_the_components_can_be_trusted_is_in_the_tables(blinks, finished
     assert row["stability"] == min((one["stability"] for one in removed), key=float)
     assert all(0 <= float(one["stability"]) <= 1 for one in components)
     # The blinks of this recording are far from everything else in it.
-    assert row["refits"] == "50 of 50"
+    assert row["stability"] == "1"
     text = (tmp_path / "summary.html").read_text(encoding="utf-8")
-    assert "back in 50 of 50 refits" in text
-    assert "refits" not in summary(finished[0])["blinks"], "no column without a value"
+    assert "stability 1.00" in text
+    assert "stability" not in summary(finished[0])["blinks"], "no column without a value"
 
 
 # %% What is done again, and what is not
@@ -566,7 +566,6 @@ def test_wrong_calls_say_what_is_right(tmp_path, blinks, capsys):
         (["run", str(blinks)], "no output folder; .*--out FOLDER"),
         (["run", str(blinks), *out, "--subject", "01"], "BIDS studies only"),
         (["run", "--bids-root", str(tmp_path)], "is no BIDS study"),
-        (["run", str(tmp_path / "no.edf"), *out, "--on-error", "abort"], "no failed: .* not exist"),
         (["run", str(blinks), "--out", str(blinks)], "is a file"),
         (["run", str(blinks), "--out", str(other)], "holds another data set"),
         (["run", str(blinks), str(own), "--out", str(own.parent)], "is an input"),

@@ -17,7 +17,6 @@ import pytest
 import mne_otica
 from mne_otica.trust import refits as _refits
 from mne_otica.trust.stability import CAME_BACK
-from mne_otica.viz import plot_stability
 
 N_FITS = 5
 
@@ -194,10 +193,6 @@ def test_figure_shows_index_maps_and_curve(result):
     assert "Stable is not the same as brain" in figure.axes[0].get_title(loc="left")
     assert "Data used (min)" in texts
     assert sum("index 1.00" in text for text in texts) == 5
-    figure = plot_stability(result, n_components=2, show=False)
-    assert sum("index 1.00" in ax.get_title() for ax in figure.axes) == 2
-    with pytest.raises(ValueError, match="n_components"):
-        plot_stability(result, n_components=0, show=False)
 
 
 def test_another_recording_is_refused(ica, raw, make_raw):
@@ -304,22 +299,21 @@ ignore_head = pytest.mark.filterwarnings("ignore:Estimated head radius")
 
 
 @pytest.fixture
-def exported(ica, raw, result, tmp_path):
+def exported(ica, raw, tmp_path):
     pytest.importorskip("eeglabio")
     ica = ica.copy()
     ica.exclude, ica.labels_ = [3, 5], {"blink": [3], "muscle": [5, 3]}
     path = tmp_path / "recording.set"
-    assert mne_otica.export_ica_eeglab(path, raw, ica, stability=result) == path
+    assert mne_otica.export_ica_eeglab(path, raw, ica) == path
     return path, ica
 
 
 @ignore_head
-def test_ica_comes_back_from_eeglab(exported, raw, result):
+def test_ica_comes_back_from_eeglab(exported, raw):
     path, ica = exported
-    again, index = mne_otica.read_ica_eeglab(path)
+    again = mne_otica.read_ica_eeglab(path)
     assert again.exclude == ica.exclude
     assert again.labels_ == {"blink": [3], "muscle": [3, 5]}
-    assert np.array_equal(index, result.index)
     one, other = (x.get_sources(raw).get_data() for x in (ica, again))
     # EEGLAB subtracts no means.
     one, other = (x - x.mean(axis=1, keepdims=True) for x in (one, other))
@@ -341,20 +335,15 @@ def test_mne_reads_the_recording_and_the_ica(exported, raw):
 
 
 @ignore_head
-def test_eeglab_files_without_an_index_have_none(ica, raw, tmp_path):
+def test_eeglab_files_are_not_overwritten_unasked(ica, raw, tmp_path):
     pytest.importorskip("eeglabio")
     path = mne_otica.export_ica_eeglab(tmp_path / "plain.set", raw, ica)
-    again, index = mne_otica.read_ica_eeglab(path)
-    assert index is None
-    assert again.labels_ == {}
+    assert mne_otica.read_ica_eeglab(path).labels_ == {}
     with pytest.raises(FileExistsError):
         mne_otica.export_ica_eeglab(path, raw, ica)
 
 
-def test_export_refuses_what_does_not_belong_together(ica, raw, result, tmp_path):
-    fewer = mne_otica.ICA(5).fit(raw)
-    with pytest.raises(ValueError, match="stability is of 10 components"):
-        mne_otica.export_ica_eeglab(tmp_path / "a.set", raw, fewer, stability=result)
+def test_export_refuses_other_endings(ica, raw, tmp_path):
     with pytest.raises(ValueError, match="end in .set"):
         mne_otica.export_ica_eeglab(tmp_path / "a.fif", raw, ica)
     assert not list(tmp_path.iterdir())

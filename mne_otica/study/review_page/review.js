@@ -25,10 +25,8 @@ function showList() {
   at("recordings").replaceChildren(...study.recordings.map((one, k) => {
     const told = [];
     if (one.harm !== null) told.push(`harm ${percent(one.harm)}`);
-    if (one.stability !== null) told.push(`trust ${one.stability.toFixed(2)}`);
+    if (one.stability !== null) told.push(`stability ${one.stability.toFixed(2)}`);
     if (one.changed) told.push("changed");
-    if (one.later) told.push("later");
-    if (one.note) told.push("note");
     const button = element("button", { type: "button" },
       element("span", { className: `status ${one.status}` }, MARKS[one.status] || "", " "), one.label,
       element("small", {}, [one.status, ...told].join(" · ")));
@@ -47,8 +45,6 @@ function showSummary() {
   at("message").replaceChildren(
     element("span", { className: `status ${one.status}` }, `${MARKS[one.status] || ""} ${one.status}`), `: ${one.message}`,
     ...(one.warnings ? [element("details", { className: "soft" }, element("summary", {}, "Warnings"), one.warnings)] : []));
-  show("recording-note", one.note && `Note: ${one.note}`);
-  at("later").setAttribute("aria-pressed", one.later);
   at("previous").disabled = index === 0;
   at("next").disabled = index === study.recordings.length - 1;
 }
@@ -99,7 +95,7 @@ function showRecording(wanted) {
   for (const id of ["components", "component"]) at(id).hidden = false;
   at("effect").hidden = !recording.has_signals;
   for (const id of ["course-figure", "spectrum-figure"]) at(id).hidden = !recording.has_signals;
-  if (!recording.has_signals) show("problem", "The recording is not where it was, so there are no courses and no preview.");
+  if (!recording.has_signals) show("problem", "The recording was moved or deleted, so there are no time courses and no preview.");
   at("places").textContent = recording.topographies.source === "standard" ? "at standard positions, as the recording has none" : "";
   at("kind").replaceChildren(new Option("as found", ""), ...recording.kinds.map((kind) => new Option(kind)));
   at("channel").replaceChildren(...recording.channels.map((name, k) => new Option(name, k)));
@@ -133,7 +129,7 @@ function drawMapSoon(canvas, k, dots = false) {
 function markMaps() {
   recording.components.forEach((row, k) => {
     const button = at("maps").children[k], bad = row.status === "bad", { told, trust } = glance(row);
-    const trusted = trust === null ? "" : `trust ${trust.toFixed(2)}`, all = [told, trusted].filter(known);
+    const trusted = trust === null ? "" : `stability ${trust.toFixed(2)}`, all = [told, trusted].filter(known);
     button.className = row.status;
     button.setAttribute("aria-pressed", k === component);
     button.setAttribute("aria-label", `${nameOf(k)}, ${[bad ? "removed" : "kept", ...all].join(", ")}`);
@@ -306,28 +302,6 @@ function sayKind(kind) {
   if (recording?.components.length) decide({ kind });
 }
 
-function mark(change) {
-  const k = index;
-  tell("Saving …");
-  queue = queue.then(async () => {
-    const { later, note, version } = study.recordings[k];
-    try {
-      study.recordings[k] = await ask("api/mark", { recording: k, version, later, note, ...change });
-      tell(`Saved: ${study.recordings[k].label}, ${new Date().toLocaleTimeString()}`);
-    } catch (error) {
-      tell(`Not saved. ${error.message}`, true);
-      if (error.status === 409) {
-        const { later: marked, note: told } = error.content.recording;
-        showChanges(error.message, [`${marked ? "Marked for later" : "Not marked for later"}; note: ${told || "none"}`]);
-        study.recordings[k] = error.content.recording;
-      }
-    }
-    showList();
-    showSummary();
-  });
-  return queue;
-}
-
 function showConflict(asked, error) {
   const rows = error.content.components;
   const changes = rows.flatMap((row, k) => {
@@ -337,11 +311,7 @@ function showConflict(asked, error) {
     if (!told.length) return [];
     return [`${nameOf(row.component)} ${told.join(" and ")}${known(row.who) ? ` (${row.who})` : ""}`];
   });
-  showChanges(error.message, changes);
-}
-
-function showChanges(text, changes) {
-  at("conflict-text").textContent = text;
+  at("conflict-text").textContent = error.message;
   at("conflict-changes").replaceChildren(...changes.map((change) => element("li", {}, change)));
   at("conflict").showModal();
 }
@@ -361,11 +331,6 @@ function noteOnComponent() {
   if (!recording?.components.length) return;
   const { note } = recording.components[component];
   writeNote(`Note on ${nameOf(component)} of ${recording.label}`, known(note) ? note : "", (text) => decide({ note: text }));
-}
-
-function noteOnRecording() {
-  const one = study.recordings[index];
-  writeNote(`Note on ${one.label}`, one.note, (text) => mark({ note: text }));
 }
 
 function keepNote() {
@@ -392,8 +357,6 @@ const KEYS = [
   [["f"], "flip: remove the component, or keep it", flip],
   [["t"], "type: say which kind of artifact the component is", () => at("kind").focus()],
   [["n"], "note on the component", noteOnComponent],
-  [["N"], "note on the recording", noteOnRecording],
-  [["l"], "mark the recording for later, or take the mark away", () => mark({ later: !study.recordings[index].later })],
   [["c"], "next channel", () => chooseChannel(view.channel + 1)],
   [["C"], "previous channel", () => chooseChannel(view.channel - 1)],
   [["."], "later in the recording", () => moveWindow(1)],
@@ -414,7 +377,7 @@ document.addEventListener("keydown", (event) => {
 
 for (const [id, act] of Object.entries({
   previous: () => move(-1), next: () => move(1), flip, earlier: () => moveWindow(-1), "after-that": () => moveWindow(1),
-  later: ACTIONS.get("l"), "note-component": noteOnComponent, "note-recording": noteOnRecording,
+  "note-component": noteOnComponent,
   "open-help": ACTIONS.get("?"), "cancel-note": () => at("note").close(),
 })) at(id).addEventListener("click", act);
 at("kind").addEventListener("change", (event) => sayKind(event.target.value));
