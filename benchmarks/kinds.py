@@ -4,10 +4,12 @@
 ``--removal`` removes the artifacts found from other recordings, and compares with the truth;
 ``--said`` cleans the 300 of all kinds, and holds what the verdict says against the truth;
 ``--keep FILE`` saves each answer, so that an interrupted run can be resumed.
-``--real FOLDER`` tests the real recordings without their EOG, ECG and EMG channels, and compares
-with ICLabel and MNE's own finders; FOLDER is that of ``training.train``, and each recording is
-tested with curves fitted without it. ``--caps`` tests muscle at 16 to 256 channels, ``--time``
-measures the time of the search.
+With ``--trained FOLDER``, that of ``training.train``, each recording is tested with curves fitted
+without it: ``--real`` tests the real recordings without their EOG, ECG and EMG channels, and
+compares with ICLabel and MNE's own finders; ``--put-in`` removes artifacts put into real EEG, by
+curves that have seen neither of the two recordings, and counts what is removed from rhythms of the
+brain put in. ``--caps`` tests muscle at 16 to 256 channels, ``--time`` measures the time of the
+search.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from unittest.mock import patch
 
@@ -26,10 +30,10 @@ import numpy as np
 from mne.preprocessing import ICA
 from numpy.typing import NDArray
 
+from benchmarks import put_in
 from benchmarks.results import show
 from benchmarks.truth import ABSENT, HELD, REAL, VISIBLE, Case, read_real, real, simulated
 from mne_otica import clean_raw, find_bads_artifacts
-from mne_otica.artifacts import kinds as _kinds
 from mne_otica.artifacts import maps as _maps
 from mne_otica.artifacts import search
 from mne_otica.artifacts.kinds import ACCEPT, REMOVE, kinds
@@ -39,11 +43,12 @@ from mne_otica.cleaning.found import Decision
 from mne_otica.evaluation.sentences import LONGEST
 from mne_otica.removal.remove import take_out
 from mne_otica.signals.low_rate import filtered
-from mne_otica.signals.unmixing import maps_in_volts
+from mne_otica.signals.unmixing import maps_in_volts, unmixing_in_volts
 from mne_otica.simulation import simulate_raw
 from mne_otica.simulation.sources import Head
 from training import train
 
+_kinds = import_module("mne_otica.artifacts.kinds")  # the function of this name hides it
 STREAM = 1605  # of random numbers; those of the training and of the choices are others
 REMOVAL_STREAM = 1611  # of the recordings that removal is judged on, by which nothing was chosen
 # Figures of the spectrum of a tense muscle and of the brain, as simulated recordings have them.
@@ -268,20 +273,24 @@ def calibration_row(kind: str, rows: list[dict]) -> str:
     )
 
 
-# -- real recordings ----------------------------------------------------------------------
+# -- real recordings, and artifacts put into them ------------------------------------------
 
 
-def real_report(folder: Path, n: int) -> Iterator[str]:
+@contextmanager
+def unseen(names: set[str], rows: list[dict], kind: str | None = None) -> Iterator[None]:
+    """Judge by curves of one kind, or of all, that recordings with these names had no part in."""
+    data = dict(kinds=_curves() | train.curves_without(names, rows, kind))
+    with patch.object(_kinds, "model_data", lambda: data):
+        yield
+
+
+def real_report(rows: list[dict]) -> Iterator[str]:
     """Yield the table of the real recordings."""
-    rows = train.collect(folder, train.recordings(n))
     yield "| recording | kind | truth | this package | ICLabel | MNE |"
     yield "|---|---|---|---|---|---|"
     for name in REAL:
-        unseen = [row for row in rows if row["recording"] != name]
-        penalty = {kind: one["training"]["penalty"] for kind, one in _curves().items()}
-        data = {kind: train.fit_curves(one, unseen, penalty[kind]) for kind, one in kinds().items()}
         case = real(name)
-        with patch.object(_kinds, "model_data", lambda data=data: dict(kinds=data)):
+        with unseen({name}, rows):
             found, _ = find_bads_artifacts(case.ica, case.raw)
         labels = iclabel(case)
         for kind in kinds():
@@ -292,6 +301,77 @@ def real_report(folder: Path, n: int) -> Iterator[str]:
                 theirs = "as blink"
             mne_finds = mne_answer(kind, name, case)
             yield f"| {name} | {kind} | {proven} | {_list(found[kind])} | {theirs} | {mne_finds} |"
+
+
+def put_in_report(rows: list[dict]) -> Iterator[str]:
+    """Yield what `clean_raw` leaves of artifacts put into recordings that the curves have not seen.
+
+    Errors are RMS between 1 and 40 Hz over all channels, relative to what was put in. An artifact
+    is held if a component follows it with a correlation above 0.8.
+    """
+    yield (
+        "| kind | pairs | held | reduced below 0.7 | of those removed: error, median | whole "
+        "component | ratio, median | worse than 1.05 of whole | removed at a loss | controls |"
+    )
+    yield "|---|---|---|---|---|---|---|---|---|---|"
+    false = control_removals(rows)
+    for kind in put_in.KINDS:
+        some = [put_in_errors(pair, rows) for pair in put_in.pairs(kind)]
+        held, ours, whole = np.array(some).T
+        ratio = ours / whole
+        gone = np.isfinite(whole)
+        shares = [
+            f"{len(some)} | {np.sum(held > HELD_BY)}",
+            f"{np.mean(ours[held > HELD_BY] < 0.7):.1%}",
+            f"{np.median(ours[gone]):.3f} | {np.median(whole[gone]):.3f}",
+            f"{np.median(ratio[gone]):.2f} | {np.mean(ratio[gone] > 1.05):.1%}",
+            f"{np.sum(ours > 1)} | {false[kind]}",
+        ]
+        yield f"| {kind} | {' | '.join(shares)} |"
+
+
+HELD_BY = 0.8  # correlation of the best component with what was put in
+
+
+def put_in_errors(pair: put_in.Pair, rows: list[dict]) -> tuple[float, float, float]:
+    """Return how well a component follows what was put in, and the error left by both ways."""
+    names, kind = {pair.host, pair.donor.split()[0]}, pair.kind
+    with unseen(names, rows, kind):
+        cleaned = clean_raw(pair.raw, artifacts=kind, find_bad_channels=False)
+    sfreq, ica = pair.raw.info["sfreq"], cleaned.ica
+    part = filtered(pair.part, sfreq, *BAND)
+    sources = filtered(unmixing_in_volts(ica) @ pair.raw.get_data(ica.ch_names), sfreq, *BAND)
+    course = part[np.argmax(part.std(axis=1))]
+    held = max(abs(np.corrcoef(x, course)[0, 1]) for x in sources)
+
+    def error(raw: mne.io.BaseRaw) -> float:
+        left = raw.get_data() - pair.truth.get_data()
+        return float(filtered(left, sfreq, *BAND).std() / part.std())
+
+    if not ica.exclude:
+        return held, error(pair.raw), np.nan
+    return held, error(cleaned.raw), error(ica.apply(pair.raw.copy()))
+
+
+def control_removals(rows: list[dict]) -> dict[str, str]:
+    """Return from how many rhythms put into real EEG something is removed that is not there."""
+    count, n = dict.fromkeys(kinds(), 0), 0
+    for pair in put_in.controls():
+        n += 1
+        with unseen({pair.host, pair.donor}, rows):
+            with_it = clean_raw(pair.raw, artifacts="all", find_bad_channels=False)
+        for kind, one in with_it.kinds.items():
+            if not (kind == "electrode" and pair.donor.endswith("electrode")):
+                count[kind] += bool(_mostly(pair, with_it.ica)[one.components].any())
+    return {kind: f"{k} of {n}" for kind, k in count.items()}
+
+
+def _mostly(pair: put_in.Pair, ica: ICA) -> NDArray[np.bool_]:
+    """Tell which components are mostly what was put in."""
+    sfreq, unmixing = pair.raw.info["sfreq"], unmixing_in_volts(ica)
+    added = filtered(unmixing @ pair.part, sfreq, *BAND)
+    whole = filtered(unmixing @ pair.raw.get_data(ica.ch_names), sfreq, *BAND)
+    return added.var(axis=1) > (whole - added).var(axis=1)
 
 
 WORDS = {
@@ -395,8 +475,9 @@ def main() -> None:
     parser.add_argument("--removal", action="store_true", help="what removal leaves")
     parser.add_argument("--said", action="store_true", help="what verdicts say, beside the truth")
     parser.add_argument("--keep", type=Path, help="file that keeps the answers")
-    parser.add_argument("--real", type=Path, help="folder of the figures of the training")
-    parser.add_argument("--trained", type=int, default=train.N_RECORDINGS, help="recordings there")
+    parser.add_argument("--trained", type=Path, help="folder of the figures of the training")
+    parser.add_argument("--real", action="store_true", help="real recordings, beside others")
+    parser.add_argument("--put-in", action="store_true", help="artifacts put into real EEG")
     parser.add_argument("--caps", action="store_true", help="muscle at 16 to 256 channels")
     parser.add_argument("--time", action="store_true", help="how long the search takes")
     parser.add_argument("--write", action="store_true", help="keep the tables in RESULTS.md")
@@ -406,8 +487,11 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if args.real:
-            lines = real_report(args.real, args.trained)
-            show("Kinds of artifacts, real recordings", lines, args.write)
+            rows = train.collect(args.trained, train.N_RECORDINGS)
+            show("Kinds of artifacts, real recordings", real_report(rows), args.write)
+        elif args.put_in:
+            rows = train.collect(args.trained, train.N_RECORDINGS)
+            show("Artifacts put into real recordings", put_in_report(rows), args.write)
         elif args.caps:
             show("Muscle on caps of 16 to 256 channels", caps_report(), args.write)
         elif args.time:

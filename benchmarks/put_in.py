@@ -46,7 +46,7 @@ HOSTS = {
 # Microvolts at the channel that sees most: of steps, of the R peak, RMS of muscle, RMS of a fault.
 SIZES = {
     "eye movement": (20, 120),
-    "heartbeat": (5, 20),
+    "heartbeat": (5, 40),
     "muscle": (5, 40),
     "electrode": (20, 200),
 }
@@ -123,14 +123,20 @@ def put_in(
 
 
 # Kinds of which hosts have some of their own, so that what is not put in is not known there.
-OWN = {"eye movement": ("hypyp_ec1", "eegmmidb_S018R02", "EEGLAB"), "muscle": HOSTS["muscle"]}
+OWN = {
+    "eye movement": ("hypyp_ec1", "eegmmidb_S018R02", "EEGLAB"),
+    "muscle": HOSTS["muscle"],
+    "electrode": ("hypyp_ec1",),
+}
 
 
 def put_in_case(pair: Pair, ica: ICA | None = None) -> Case:
     """Return a pair with its ICA, and which components hold what was put in."""
     name = f"put in {pair.name}"
-    known = pair.host not in OWN.get(pair.kind, ())
-    case = case_of(name, pair.raw, pair.kind, pair.part, pair.events, known, ica)
+    # The square wave of an electrode is a control of all other kinds.
+    kind = pair.kind or ("electrode" if pair.donor.endswith("electrode") else "")
+    known = pair.host not in OWN.get(kind, ())
+    case = case_of(name, pair.raw, kind, pair.part, pair.events, known, ica)
     if pair.host.startswith("eegmat"):
         # A component that is mostly what was put in may be locked to the host's own heart as well.
         sfreq, first = pair.raw.info["sfreq"], pair.raw.first_samp - _host(pair.host).first_samp
@@ -357,11 +363,11 @@ CONTROLS: dict[str, tuple[Callable, tuple[float, float], str]] = {
 }
 
 
-def controls(repeats: int = 4) -> Iterator[Pair]:
+def controls(repeats: int = 3) -> Iterator[Pair]:
     """Yield rhythms that wax and wane in real EEG, with frequencies that drift."""
     for d, (name, (shape, band, field)) in enumerate(CONTROLS.items()):
-        for h, host in enumerate(HOSTS["heartbeat"][:4]):
-            for repeat in range(repeats // 4 or 1):
+        for h, host in enumerate(HOSTS["heartbeat"]):
+            for repeat in range(repeats):
                 rng = np.random.default_rng([99, d, h, repeat])
                 sfreq, n = 100.0, 6000
                 freq = np.exp(rng.uniform(*np.log(band)))

@@ -80,6 +80,8 @@ PRIORS: dict[str, dict[str, Prior]] = {
         "flat": Prior(((0.2, -4), (0.5, -2), (0.7, 0), (0.9, 1))),
         "rate": Prior(((30, -1), (40, 0), (120, 0), (160, -1), (220, -2))),
         "height": Prior(((0.5, -4), (1, -2), (1.5, 0), (2, 1), (3, 2))),
+        # The heart is far from all electrodes; a square wave is in one of them.
+        "focality": Prior(((0.5, 0), (0.7, -1), (0.9, -4))),
     },
     "muscle": {
         "slope": Prior(((-2.5, -4), (-1.5, -2), (-0.7, 0.5), (0, 2), (1, 2.5))),

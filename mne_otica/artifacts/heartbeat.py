@@ -9,13 +9,14 @@ from mne_otica.utils.arrays import Samples
 
 
 def figures(components: Components, k: int) -> dict[str, float]:
-    """Return the figures of one component: all but the last are those of the one heart."""
+    """Return the figures of one component: the first four are those of the one heart."""
     heart = components.heart
     return {
         "regularity": heart.z,
         "flat": heart.flat,
         "rate": heart.rate,
         "height": float(components.locking[k]),
+        "focality": components.focality(k),
     }
 
 
@@ -54,5 +55,6 @@ KIND = Kind(
             "its average at the heartbeats is low ({:.1f} SD)",
             "a high average at the heartbeats ({:.1f} SD)",
         ),
+        "focality": Words("{:.0%} of its map is at one electrode, where no heart is"),
     },
 )
