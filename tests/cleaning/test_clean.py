@@ -255,6 +255,12 @@ def test_short_and_odd_data_warn_or_are_refused(blinking):
         assert clean_raw(mne.io.RawArray(1e6 * raw.get_data(), raw.info)).status == "cleaned"
     with pytest.raises(ValueError, match="All eeg channels are constant"):
         clean_raw(mne.io.RawArray(0 * raw.get_data(), raw.info))
+    two = raw.copy().pick(["Fp1", "O1"]).set_eeg_reference("average")
+    with (
+        pytest.warns(RuntimeWarning, match="only one component"),
+        pytest.raises(ValueError, match="rank 1, so there is nothing to separate"),
+    ):
+        clean_raw(two)
     bad = mne.Annotations([0.0], [40.0], ["BAD_all"])
     with pytest.raises(RuntimeError, match="no samples to fit"):
         clean_raw(raw.copy().set_annotations(bad))
