@@ -20,12 +20,13 @@ EEG_NAMES = ["Fp1", "Fp2", "F3", "F4", "C3", "C4", "P3", "P4", "O1", "O2"]
 
 
 def pytest_configure(config):
-    """Let Hypothesis make up the same examples every time, and keep nothing in the tree."""
+    """Let Hypothesis make up the same examples unless a seed is given, and keep nothing here."""
     if hasattr(config, "cache"):
         folder = config.cache.mkdir("hypothesis")
         os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(folder))
+    repeatable = config.getoption("--hypothesis-seed", None) is None  # it would have no effect
     hypothesis.settings.register_profile(
-        "repeatable", database=None, deadline=None, derandomize=True, print_blob=False
+        "repeatable", database=None, deadline=None, derandomize=repeatable, print_blob=False
     )
     hypothesis.settings.load_profile("repeatable")
 

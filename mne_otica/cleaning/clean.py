@@ -227,6 +227,9 @@ def fit_ica(
         if n_components is None:
             ica.n_components_for = partial(_affordable, step=step)
         ica.fit(filtered, reject_by_annotation=reject)
+    if ica.n_components_ < 2:  # of which MNE cannot read the file
+        told = "so there is nothing to separate; more channels are needed."
+        raise ValueError(f"The EEG has rank {ica.rank_}, {told}")
     logger.info(
         f"Fit: {ica.n_components_} components in {ica.n_iter_} iterations; the recording has "
         f"{step * ica.n_samples_ / ica.n_components_**2:.0f} samples per squared number of "

@@ -55,9 +55,15 @@ class LowRateRaw(mne.io.RawArray):
         read, n_rows = lambda a, b: courses[:, a:b].copy(), len(courses)
         low, _ = at_low_rate(read, self.parts, n_rows, self.sfreq, self.h_freq)
         info = mne.pick_info(self.info, range(len(courses)))
-        raw = mne.io.RawArray(low, info, first_samp=self.first_samp, verbose="error")
-        raw.set_annotations(self.annotations, verbose="error")
-        return band_pass(raw, *self.band)._data
+        return self.in_band(mne.io.RawArray(low, info, verbose="error"))._data
+
+    def in_band(self, raw: BaseRaw) -> BaseRaw:
+        """Filter each stretch of a recording at this rate, in place."""
+        # Annotations of the recording need not fall on samples of this rate.
+        starts = np.unique(-(-self.parts[1:, 0] // self.step))
+        starts = starts[starts < raw.n_times] / raw.info["sfreq"]
+        raw.set_annotations(mne.Annotations(starts, 0.0, "EDGE boundary"), verbose="error")
+        return band_pass(raw, *self.band)
 
 
 @dataclass(frozen=True)
@@ -112,12 +118,11 @@ class LowRate:
         copy = LowRateRaw(self.data[rows], info, first_samp=first, verbose="error")
         copy.step, copy.origin, copy.parts = self.step, raw.first_samp, self.parts
         copy.h_freq = h_freq
-        copy.set_annotations(raw.annotations, verbose="error")
-        mark_bad(copy, self.broken[rows].any(axis=0), "BAD_nan")
         # The low pass of the low rate is that of the fit, unless this is lower still.
         done = self.step > 1 and h_freq is not None and h_freq >= HIGHEST
         copy.band = l_freq, None if done else h_freq
-        band_pass(copy, *copy.band)
+        copy.in_band(copy).set_annotations(raw.annotations, verbose="error")
+        mark_bad(copy, self.broken[rows].any(axis=0), "BAD_nan")
         logger.info(
             f"Filter: a copy of {len(names)} EEG channels, {raw.times[-1]:.0f} s, {l_freq} to "
             f"{h_freq} Hz, {self.sfreq:g} samples per second."

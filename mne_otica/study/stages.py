@@ -146,9 +146,6 @@ class UnitStages(UnitState):
         fit_ica = partial(cleaning.fit_ica, **options)
         trials = conditions_of(data, fit["events"])
         ica, evoked_free = fit_evoked_free(fit_ica, data, data, trials, reject=reject)
-        if ica.n_components_ < 2:  # of which MNE cannot read the file
-            told = "so there is nothing to separate; more channels are needed."
-            raise ValueError(f"The EEG has rank {ica.rank_}, {told}")
         ica.save(scratch / self.path("fit").name)
         names, rate = ("n_components", "n_iter", "converged", "rank"), data.info["sfreq"]
         facts = {name: getattr(ica, f"{name}_") for name in names}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mne_otica import clean_epochs, clean_raw, datasets, rms_reduction
+from mne_otica import clean_epochs, clean_raw, datasets, preservation, rms_reduction
 from mne_otica.simulation import simulate_raw
 
 
@@ -34,7 +34,7 @@ def shipped():
 
 
 def band(raw):
-    return raw.copy().filter(1, 40, picks="eeg").get_data("eeg")
+    return raw.copy().filter(1, 40, picks="eeg")
 
 
 def test_blinks_go_and_the_rest_stays(blinking):
@@ -44,7 +44,9 @@ def test_blinks_go_and_the_rest_stays(blinking):
     assert cleaned.verdict.startswith("blinks: ")
     assert cleaned.kinds["blink"].benefit.average > 0.8
     assert cleaned.kinds["blink"].harm.rank_after == cleaned.kinds["blink"].harm.rank_before
-    truth, dirty, clean = (band(raw) for raw in (sim.without_blinks, sim.raw, cleaned.raw))
+    truth, dirty, clean = (
+        band(raw).get_data("eeg") for raw in (sim.without_blinks, sim.raw, cleaned.raw)
+    )
     assert np.std(clean - truth) < 0.3 * np.std(dirty - truth)
 
 
@@ -67,7 +69,9 @@ def test_taking_out_the_blinks_costs_less_than_the_component(blinking):
     assert whole.removed.all()
     assert cleaned.kinds["blink"].harm.taken_out < whole.kinds["blink"].harm.taken_out / 3
     assert cleaned.kinds["blink"].harm.sham < whole.kinds["blink"].harm.taken_out
-    truth, events, component = (band(raw) for raw in (sim.without_blinks, cleaned.raw, whole.raw))
+    truth, events, component = (
+        band(raw).get_data("eeg") for raw in (sim.without_blinks, cleaned.raw, whole.raw)
+    )
     assert np.std(events - truth) < np.std(component - truth)
     # The old way is MNE's: what the ICA's own apply returns.
     assert_allclose(whole.raw.get_data(), whole.ica.apply(sim.raw.copy()).get_data(), atol=1e-12)
@@ -255,9 +259,51 @@ def test_short_and_odd_data_warn_or_are_refused(blinking):
         assert clean_raw(mne.io.RawArray(1e6 * raw.get_data(), raw.info)).status == "cleaned"
     with pytest.raises(ValueError, match="All eeg channels are constant"):
         clean_raw(mne.io.RawArray(0 * raw.get_data(), raw.info))
+    two = raw.copy().pick(["Fp1", "O1"]).set_eeg_reference("average")
+    with (
+        pytest.warns(RuntimeWarning, match="only one component"),
+        pytest.raises(ValueError, match="rank 1, so there is nothing to separate"),
+    ):
+        clean_raw(two)
     bad = mne.Annotations([0.0], [40.0], ["BAD_all"])
     with pytest.raises(RuntimeError, match="no samples to fit"):
         clean_raw(raw.copy().set_annotations(bad))
+
+
+def test_a_low_rate_has_no_warning_and_no_empty_figure(blinking):
+    """At 32 Hz there is no gamma band, no muscle, and no mains."""
+    cleaned = clean_raw(blinking[0].raw.copy().resample(32), artifacts="all")
+    assert cleaned.status == "cleaned"
+    told = " ".join([cleaned.verdict, *(text for _, text in cleaned.summary())])
+    assert "nan" not in told.lower()
+    assert "gamma" not in told
+
+
+def test_the_rank_that_an_electrode_takes_with_it_is_told():
+    raw = simulate_raw(16, 60, 128.0, n_blinks=10, pops=6, random_state=3).raw
+    cleaned = clean_raw(raw, artifacts="electrode")
+    harm = cleaned.kinds["electrode"].harm
+    assert harm.rank_before - harm.rank_after == len(cleaned.ica.exclude) == 1
+    assert "rank lower by 1" in cleaned.verdict
+
+
+@pytest.mark.parametrize("offset", [0, 2e-2])
+def test_joined_runs_are_cleaned_like_each_by_itself(offset):
+    """Offsets of 20 mV between them, and a joint between two samples at the low rate."""
+    raw = simulate_raw(16, 80, 250.0, n_blinks=24, random_state=0).raw
+    data, joint = raw.get_data(), raw.n_times // 2 + 1
+    level = offset * np.random.default_rng(0).standard_normal((len(data), 1))
+    runs = [mne.io.RawArray(one, raw.info) for one in (data[:, :joint], data[:, joint:] + level)]
+    cleaned = clean_raw(mne.concatenate_raws([run.copy() for run in runs])).raw
+    own = cleaned.copy().crop(0, joint / 250, include_tmax=False), cleaned.crop(joint / 250)
+    for run, part in zip(runs, own, strict=True):
+        alone = clean_raw(run)
+        after = mne.io.RawArray(part.get_data(), raw.info)
+        away = preservation(run, alone.raw, alone.events), preservation(run, after, alone.events)
+        assert away[1].taken_out < away[0].taken_out + 0.02
+        pairs = [(band(run), band(one)) for one in (alone.raw, after)]
+        gone = [rms_reduction(*pair, alone.events).average for pair in pairs]
+        assert gone[1] > gone[0] - 0.02
 
 
 def test_spans_are_where_they_should_be_after_a_crop(blinking):

@@ -129,6 +129,19 @@ def test_blinks_are_put_in_their_place_in_decimated_epochs():
     assert errors[1] < 1.1 * errors[0]
 
 
+@pytest.mark.parametrize("baseline", [(None, 0), (0, 0.2)])
+def test_epochs_alone_with_a_baseline_are_cleaned_if_the_verdict_says_so(baseline):
+    sim = simulated(0)
+    options = dict(tmax=1.0, baseline=baseline)
+    result = clean_epochs(cut(sim.raw, **options))
+    truth, dirty = (cut(raw, **options).get_data() for raw in (sim.without_blinks, sim.raw))
+    assert result.status == "cleaned"
+    error, uncleaned = rms(result.epochs.get_data() - truth), rms(dirty - truth)
+    assert error < uncleaned
+    # Parts of blinks that lie outside the epochs, or in the baseline, remain.
+    assert np.mean(result.epochs.get_data() != dirty) > 0.1
+
+
 def test_epochs_with_gaps_are_left_as_they_are():
     epochs = cut(simulated(0).raw, tmax=1.0, baseline=None)
     epochs._data[3, 5, 100:110] = np.nan

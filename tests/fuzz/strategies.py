@@ -24,6 +24,7 @@ class Made:
     seed: int = 0
     spoiled: str = "nothing"
     boundary: bool = False
+    offset: float = 0.0  # of the run after the boundary, in volts
     bad: bool = False
     annotated: bool = False
     reference: str = "as is"
@@ -57,7 +58,9 @@ class Made:
         if self.bad:
             raw.info["bads"] = [raw.ch_names[(k + 1) % self.n_channels]]
         if self.boundary:
-            raw.annotations.append(raw.times[raw.n_times // 2], 0.0, "EDGE boundary")
+            half = raw.n_times // 2
+            raw.annotations.append(raw.times[half], 0.0, "EDGE boundary")
+            raw._data[:, half:] += self.offset * np.linspace(-1, 1, self.n_channels)[:, np.newaxis]
         if self.annotated:
             raw.annotations.append(raw.times[at], 2.0, "BAD_x")
         if self.reference == "average":
@@ -104,12 +107,13 @@ def made(**fixed):
     """Return a strategy of recordings."""
     options = dict(
         n_channels=st.sampled_from([4, 5, 8, 16]),
-        sfreq=st.sampled_from([128.0, 128.0, 100.0, 32.0]),
+        sfreq=st.sampled_from([128.0, 128.0, 250.0, 100.0, 32.0]),
         seconds=st.sampled_from([12, 20, 30]),
         n_blinks=st.sampled_from([0, 1, 2, 6, 10]),
         seed=st.integers(0, 10**6),
         spoiled=st.sampled_from(SPOILED),
         boundary=st.booleans(),
+        offset=st.sampled_from([0.0, 1e-3, 0.02]),
         bad=st.booleans(),
         annotated=st.booleans(),
         reference=st.sampled_from(["as is", "average", "projection"]),

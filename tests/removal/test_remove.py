@@ -420,9 +420,10 @@ def test_blinks_without_time_between_them_take_the_whole_component():
 
 def test_nothing_to_exclude_changes_nothing(recording):
     sim, ica = recording
-    cleaned = remove_artifacts(sim.raw, ica, exclude=[])
-    assert cleaned is not sim.raw
-    np.testing.assert_array_equal(cleaned.get_data(), sim.raw.get_data())
+    for removal in ("events", "component"):
+        cleaned = remove_artifacts(sim.raw, ica, exclude=[], removal=removal)
+        assert cleaned is not sim.raw
+        np.testing.assert_array_equal(cleaned.get_data(), sim.raw.get_data())
     none = remove_artifacts(sim.raw, ica, events=np.zeros((0, 3), int))
     np.testing.assert_array_equal(none.get_data(), sim.raw.get_data())
 

@@ -49,6 +49,26 @@ def test_a_step_between_runs_stays_between_them():
         assert_allclose(together[:, start:stop] - 0.02 * k, apart[:, start:stop], atol=1e-12)
 
 
+@pytest.mark.parametrize("late", range(4))
+@pytest.mark.parametrize("dated", [False, True])
+def test_offsets_of_runs_do_not_reach_the_copy_that_is_fitted(late, dated):
+    """Also if a run ends between two samples at the low rate."""
+    runs = [noise(500.0, 10, 3, seed=1), noise(500.0, 12, 3, seed=2)]
+    if dated:
+        for run in runs:
+            run.set_meas_date(0)
+    runs[0].crop(tmax=(4999 - late) / 500)
+    level = 0.02 * np.array([[1.0], [-1.0], [0.3]])
+    other = mne.io.RawArray(runs[1].get_data() + level, runs[1].info, 3)
+    copies = [
+        filtered_copy(mne.concatenate_raws([runs[0].copy(), second]), 1.0, 40.0)
+        for second in (runs[1].copy(), other)
+    ]
+    assert_allclose(*[copy.get_data() for copy in copies], atol=1e-12)
+    course = np.random.default_rng(0).standard_normal((1, copies[0].parts[-1, 1]))
+    assert_array_equal(*[copy.like(course) for copy in copies])
+
+
 def test_samples_that_are_not_finite_are_bridged_and_marked():
     raw = noise(500.0, 20)
     raw._data[1, 4000:4100] = np.nan

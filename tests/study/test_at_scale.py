@@ -8,7 +8,13 @@ from pathlib import Path
 import mne
 import pytest
 from test_study import contents, redone, state, summary
-from test_workers import COMMAND, assert_resumed, killed_after_a_result, run
+from test_workers import (
+    COMMAND,
+    assert_resumed,
+    killed_after_a_result,
+    killed_while_writing,
+    run,
+)
 
 study = pytest.importorskip("benchmarks.study", reason="run from the top of a checkout")
 
@@ -94,34 +100,49 @@ def test_another_parameter_of_find(forty, tmp_path):
         assert redone(before, after, "s00") == ["find", "apply", "evaluate"]
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_killed_ten_times(tmp_path, n_jobs):
-    (tmp_path / "in").mkdir()
-    paths = study.make_files(tmp_path / "in", 8, 30.0)
-    inputs = {path: path.read_bytes() for path in (tmp_path / "in").iterdir()}
-    assert run("run", *paths, "-o", tmp_path / "whole").returncode == 0
-    command = ["run", *map(str, paths), "-o", str(tmp_path / "killed"), "--n-jobs", str(n_jobs)]
+@pytest.fixture(scope="module")
+def twelve(tmp_path_factory):
+    """Twelve recordings, and what an undisturbed run makes of them."""
+    folder = tmp_path_factory.mktemp("twelve")
+    (folder / "in").mkdir()
+    paths = study.make_files(folder / "in", 12, 20.0)
+    assert run("run", *paths, "-o", folder / "whole").returncode == 0
+    return folder, paths
+
+
+def disturbed(twelve, folder):
+    """Return the command of a run with two workers in another folder, and the inputs' bytes."""
+    source, paths = twelve
+    (folder / "whole").symlink_to(source / "whole")
+    command = ["run", *map(str, paths), "-o", str(folder / "killed"), "--n-jobs", "2"]
+    return command, {path: path.read_bytes() for path in (source / "in").iterdir()}
+
+
+def test_killed_thirty_times(twelve, tmp_path):
+    command, inputs = disturbed(twelve, tmp_path)
     rng = random.Random(0)
-    assert sum(killed_after_a_result(tmp_path, command, rng.uniform(0, 0.2)) for _ in range(10)) > 5
+    ways = [killed_while_writing] * 18 + [killed_after_a_result] * 12
+    rng.shuffle(ways)
+    hit = [(way, way(tmp_path, command, rng.choice([0, rng.uniform(0, 0.1)]))) for way in ways]
+    assert sum(reached for way, reached in hit if way is killed_while_writing) >= 10
+    assert sum(reached for way, reached in hit if way is killed_after_a_result) >= 10
     assert_resumed(tmp_path, command)
     assert {path: path.read_bytes() for path in inputs} == inputs
 
 
-def test_two_containers_on_one_folder(tmp_path):
-    """Two namespaces of processes, where the same numbers name others; one is killed five times."""
+def test_two_containers_on_one_folder(twelve, tmp_path):
+    """Two namespaces of processes, where the same numbers name others; one is killed ten times."""
     apart = ["unshare", "--pid", "--fork", "--mount-proc"]
     if shutil.which("unshare") is None or subprocess.run([*apart, "true"], check=False).returncode:
         pytest.skip("cannot make a namespace of processes")
-    (tmp_path / "in").mkdir()
-    paths = study.make_files(tmp_path / "in", 8, 20.0)
-    assert run("run", *paths, "-o", tmp_path / "whole").returncode == 0
-    command = ["run", *map(str, paths), "-o", str(tmp_path / "killed"), "--n-jobs", "2"]
+    command, inputs = disturbed(twelve, tmp_path)
     options = dict(stdout=subprocess.DEVNULL, start_new_session=True)
     survivor = subprocess.Popen([*apart, *COMMAND, *command], **options)
-    for _ in range(5):
-        killed_after_a_result(tmp_path, command, 0.0, apart)
+    for k in range(10):
+        (killed_while_writing, killed_after_a_result)[k % 2](tmp_path, command, 0.0, apart)
     assert survivor.wait() == 0
     assert_resumed(tmp_path, command)
+    assert {path: path.read_bytes() for path in inputs} == inputs
 
 
 @pytest.fixture

@@ -34,24 +34,38 @@ def results(folder):
     return found
 
 
-def killed_after_a_result(folder, command, delay, before_it=()):
-    """Start a run, kill it a little after it wrote a result, and return whether it was running.
+def killed_after_a_result(folder, command, delay=0.0, before_it=()):
+    """Start a run, kill it a little after it wrote a result, and return whether it was running."""
+    before = len(results(folder / "killed"))
+    return _killed(
+        folder, command, lambda: len(results(folder / "killed")) > before, delay, before_it
+    )
 
-    What is there must be whole: the same as in a run that was not killed.
-    """
-    out = folder / "killed"
-    before = len(results(out))
+
+def killed_while_writing(folder, command, delay=0.0, before_it=()):
+    """Start a run, kill it as a result is being written, and return whether one was left so."""
+
+    def written():
+        return list((folder / "killed").glob(".mne_otica/tmp/*/*"))
+
+    old = set(written())
+    _killed(folder, command, lambda: not old.issuperset(written()), delay, before_it)
+    return not old.issuperset(written())
+
+
+def _killed(folder, command, due, delay, before_it):
+    """Start a run and kill it: what is there must be whole, the same as if it had not been."""
     process = subprocess.Popen(
         [*before_it, *COMMAND, *command], start_new_session=True, stdout=subprocess.DEVNULL
     )
-    while process.poll() is None and len(results(out)) == before:
-        time.sleep(0.01)
+    while process.poll() is None and not due():
+        time.sleep(0.001)
     time.sleep(delay)
     running = process.poll() is None
     if running:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    for path in results(out):
+    for path in results(folder / "killed"):
         if path.suffix == ".fif":
             assert path.read_bytes() == (folder / "whole" / path.name).read_bytes()
     return running
@@ -88,7 +102,7 @@ def test_two_workers_give_the_same(one_by_one):
 def test_a_run_that_was_killed_goes_on(one_by_one):
     folder, paths = one_by_one
     command = ["run", *paths, "-o", folder / "killed"]
-    assert killed_after_a_result(folder, list(map(str, command)), delay=0)
+    assert killed_after_a_result(folder, list(map(str, command)))
     assert_resumed(folder, command)
 
 
