@@ -22,7 +22,16 @@ from scipy.linalg import polar
 from sklearn.decomposition import FastICA
 
 from benchmarks.results import show
-from benchmarks.solver import HALVES, eeg_signals, fit_otica, fit_picard, fit_picard_o, halves
+from benchmarks.solver import (
+    HALF_SECONDS,
+    HALVES,
+    eeg_signals,
+    fit_amica,
+    fit_otica,
+    fit_picard,
+    fit_picard_o,
+    halves,
+)
 from mne_otica.metrics import amari_index, residual_dependence
 from mne_otica.simulation import mixture
 from mne_otica.solver._linalg import Channels, project
@@ -37,7 +46,8 @@ NOISY = (10, 10_000)  # sources and samples of the mixtures with noise
 POP = 3e-3  # V of a step at one electrode, which decays in a second
 BAD = 300e-6  # V, standard deviation of the noise of a bad channel
 LARGEST_NORM = 2.0  # of the median norm of samples
-PARTS = ("samples", "noise", "recordings")
+MOST_FOR_AMICA = 20  # channels: it takes minutes for more
+PARTS = ("samples", "noise", "recordings", "amica")
 
 
 # -- methods --------------------------------------------------------------------------------
@@ -180,25 +190,48 @@ def with_bad_channel(signals: NDArray, sfreq: float, fitted: NDArray) -> NDArray
     return spoilt
 
 
+SPOILT: dict[str, Callable[[NDArray, float, NDArray], NDArray]] = {
+    "as it is": lambda signals, *_: signals,
+    "a pop": with_pop,
+    "a bad channel": with_bad_channel,
+    "two samples per squared component": lambda signals, *_: signals,
+}
+
+
 def on_recordings(folder: Path) -> Iterator[str]:
-    """Yield the lines of a table of the dependence left in what was not fitted."""
+    """Yield the lines of tables of the dependence left in what was not fitted."""
+    return dependence(folder, ON_RECORDINGS, tuple(SPOILT), 1000)
+
+
+def beside_amica(folder: Path) -> Iterator[str]:
+    """Yield the same beside AMICA, for recordings of few channels and few samples of them."""
+    methods = {"OT-ICA": METHODS["OT-ICA"], "AMICA": lambda X: fit_amica(X)[0]}
+    return dependence(folder, methods, tuple(SPOILT)[-1:], MOST_FOR_AMICA)
+
+
+def dependence(
+    folder: Path, methods: dict[str, Fit], spoilt: tuple[str, ...], most_channels: int
+) -> Iterator[str]:
+    """Yield tables of the dependence held out, and of the differences from the first method."""
     yield "Dependence held out, in nats; of the others the difference from OT-ICA.\n"
-    yield f"| recording | channels | fitted half | data | {' | '.join(ON_RECORDINGS)} |"
-    yield "|---" * (4 + len(ON_RECORDINGS)) + "|"
+    yield f"| recording | channels | fitted half | data | {' | '.join(methods)} |"
+    yield "|---" * (4 + len(methods)) + "|"
     differences: dict[str, list[list[float]]] = {}
     for path in sorted([*folder.glob("*.set"), *folder.glob("*raw.fif*")]):
         signals, sfreq = eeg_signals(path)
+        if len(signals) > most_channels:
+            continue
         name = path.name.split(".")[0].removesuffix("_raw")
         for number, half in enumerate(HALVES):
-            for data, figures in held_out(signals, sfreq, number):
+            for data, figures in held_out(signals, sfreq, number, methods, spoilt):
                 others = [figure - figures[0] for figure in figures[1:]]
                 differences.setdefault(data, []).append(others)
                 start = f"| {name} | {len(signals)} | {half} | {data} | {figures[0]:.3f} | "
                 yield start + " | ".join(f"{x:+.3f}" for x in others) + " |"
     yield ""
-    heads = [f"{name}: median, range, lower in" for name in list(ON_RECORDINGS)[1:]]
+    heads = [f"{name}: median, range, lower in" for name in list(methods)[1:]]
     yield f"| data | halves | {' | '.join(heads)} |"
-    yield "|---" * (1 + len(ON_RECORDINGS)) + "|"
+    yield "|---" * (1 + len(methods)) + "|"
     for data, rows in differences.items():
         columns = np.array(rows).T
         cells = [
@@ -209,17 +242,14 @@ def on_recordings(folder: Path) -> Iterator[str]:
     yield ""
 
 
-def held_out(signals: NDArray, sfreq: float, number: int) -> Iterator[tuple[str, list[float]]]:
+def held_out(
+    signals: NDArray, sfreq: float, number: int, methods: dict[str, Fit], spoilt: tuple[str, ...]
+) -> Iterator[tuple[str, list[float]]]:
     """Yield what was done to the data, and the dependence that each method leaves in the rest."""
-    fitted = np.arange(signals.shape[1]) // int(10 * sfreq) % 2 == number
-    for data, spoil in (
-        ("as it is", lambda x, *_: x),
-        ("a pop", with_pop),
-        ("a bad channel", with_bad_channel),
-        ("two samples per squared component", lambda x, *_: x),
-    ):
+    fitted = np.arange(signals.shape[1]) // int(HALF_SECONDS * sfreq) % 2 == number
+    for data in spoilt:
         try:
-            first, rest = halves(spoil(signals, sfreq, fitted), sfreq, number)
+            first, rest = halves(SPOILT[data](signals, sfreq, fitted), sfreq, number)
         except ValueError:  # too short to have two halves
             return
         if data.startswith("two"):
@@ -233,7 +263,7 @@ def held_out(signals: NDArray, sfreq: float, number: int) -> Iterator[tuple[str,
             )
         if not rest.shape[1]:
             return
-        unmixings = [fit(first) for fit in ON_RECORDINGS.values()]
+        unmixings = [fit(first) for fit in methods.values()]
         yield data, [residual_dependence(W @ rest, W) for W in unmixings]
 
 
@@ -245,15 +275,17 @@ def main() -> None:
     arguments = parser.parse_args()
     mne.set_log_level("error")
     warnings.filterwarnings("ignore")  # peers stop at their limits; their errors show it
-    parts = dict(
-        samples=few_samples, noise=noisy, recordings=lambda: on_recordings(arguments.folder)
-    )
-    titles = dict(samples="few samples", noise="Gaussian noise", recordings="recordings")
+    folder = arguments.folder
+    parts = {
+        "samples": ("few samples", few_samples),
+        "noise": ("Gaussian noise", noisy),
+        "recordings": ("recordings", lambda: on_recordings(folder)),
+        "amica": ("beside AMICA", lambda: beside_amica(folder)),
+    }
     for part in arguments.part:
-        title = (
-            f"Robustness, {titles[part]}: `python -m benchmarks.robustness FOLDER --part {part}`"
-        )
-        show(title, parts[part](), arguments.write)
+        name, lines = parts[part]
+        title = f"Robustness, {name}: `python -m benchmarks.robustness FOLDER --part {part}`"
+        show(title, lines(), arguments.write)
 
 
 if __name__ == "__main__":
