@@ -6,7 +6,7 @@ All methods get the same whitened data and run with their defaults, each in a fr
 flexible models always have less dependence on the data they were fitted to, so the recordings are
 also split: every other ten seconds are whitened and fitted, and the dependence is measured on the
 rest. Then the halves are exchanged. Settings of the solver were chosen on the first halves only,
-but for those of scales that change in time, for which both were looked at.
+but for when to stop and the scales that change in time, for which both were looked at.
 """
 
 import argparse

@@ -140,7 +140,8 @@ html_math_renderer = "mathml"  # which browsers draw without a network
 def add_formula(writer: HTML5Translator, node: nodes.Element) -> None:
     """Write a formula into the page."""
     as_block = isinstance(node, nodes.math_block)
-    writer.body.append(tex2mathml(node.astext(), as_block=as_block))
+    formula = tex2mathml(node.astext(), as_block=as_block)
+    writer.body.append(f'<div class="formula">{formula}</div>' if as_block else formula)
     raise nodes.SkipNode
 
 
@@ -157,7 +158,7 @@ html_static_path = ["_static"]
 html_css_files = ["style.css"]
 html_show_sourcelink = False
 # Pages without pages below them need no list of these.
-html_sidebars = {page: [] for page in ("index", "start")}
+html_sidebars = {page.stem: [] for page in HERE.glob("*.md")}
 html_theme_options = {
     "header_links_before_dropdown": 4,
     "navigation_with_keys": False,

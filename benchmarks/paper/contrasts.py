@@ -7,11 +7,8 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import ndtri
 
-from mne_otica.simulation.mixtures import _gaussian_mean, _log_cosh
 from mne_otica.solver.contrast import w2_squared
 
-# Mean of log cosh of a standard Gaussian.
-GAUSSIAN_LOG_COSH = _gaussian_mean(_log_cosh, 0, 1)
 N_QUANTILES = 1_000_000
 
 
@@ -20,6 +17,13 @@ class Values(NamedTuple):
 
     w2: float
     log_cosh: float
+
+
+def _log_cosh(s: NDArray) -> NDArray[np.float64]:
+    return np.logaddexp(s, -s) - np.log(2)
+
+
+GAUSSIAN_LOG_COSH = stats.norm.expect(_log_cosh)
 
 
 def negentropy(y: NDArray) -> NDArray[np.float64]:

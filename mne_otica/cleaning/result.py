@@ -64,8 +64,9 @@ class Cleaned:
         One sentence for each kind that was found: the share removed, events, components, and
         the share of the signal removed elsewhere, or of the whole signal; or why nothing was.
     status : str
-        ``"cleaned"``; ``"poor"`` if of any kind removed less than half was removed, or more
-        than 30 percent of the signal elsewhere (the verdict says which and what to try);
+        ``"cleaned"``; ``"poor"`` if of any kind removed (but muscle) less than half was removed,
+        or more than 30 percent of the signal elsewhere, for muscle in total (the verdict says which
+        and what to try; heartbeats, which are everywhere, have no such limit);
         ``"unsure"`` if nothing was removed because the evidence was not sufficient; ``"none"``
         if no artifact was found, or none whose removal does measurable good.
     epochs : instance of Epochs | None

@@ -167,7 +167,7 @@ def _fourth_cumulants(Z: Single) -> Array:
 def search_lattices(Z: Single, start: Array) -> Array | None:
     """Return a rotation whose first rows are lattice directions near those of a rotation, or None.
 
-    Maximises Equation (15) of docs/method.
+    Climbs by the steps of Equation (15) of docs/method.
     """
     vectors, heights = _peaks(Z, np.concatenate([length * start for length in LENGTHS]))
     # In N Gaussian samples the highest peak is about 6 / √N.

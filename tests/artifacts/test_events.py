@@ -175,7 +175,7 @@ def clenches():
         (20 * slow_wave(), TIMES, "swing"),
         (20 * pulse(0.02, 0.02), np.arange(3, DURATION - 3, 0.85), "too many|last"),
         (20 * pulse(0.11, 0.22), 60 + np.arange(5) * 0.6, "one burst"),
-        (20 * pulse(0.6, 0.9), TIMES[::2], "last|swing|return"),
+        (20 * pulse(0.6, 0.9), TIMES[::2], "last|swing|return|noise"),
         (movements(), TIMES, "differ|swing"),
         (clenches(), TIMES, "differ|last"),
         (np.zeros(500), TIMES, "noise"),

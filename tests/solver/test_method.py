@@ -11,6 +11,7 @@ from scipy.linalg import expm
 from scipy.stats import norm
 
 from mne_otica.solver import contrast
+from mne_otica.solver._linalg import limited
 from mne_otica.solver.likelihood import newton_step
 
 PAGE = Path(__file__).parents[2] / "docs" / "method.md"
@@ -105,6 +106,11 @@ def test_equations_5_and_6_gradient_and_curvature():
         h = at_sources.curvature(([i], [j]))[0]
         assert_allclose(h, second, rtol=0.5)  # a uniform density has a kink at its ends
         assert h > 0
+
+
+def test_no_angle_of_a_step_exceeds_what_the_page_says():
+    said = re.search(r"No angle of a step exceeds (\d\.\d+)", PAGE.read_text(encoding="utf-8"))
+    assert np.abs(limited(np.array([3.0, -1.0]))).max() == float(said[1])
 
 
 def test_equation_13_newton_step():

@@ -436,7 +436,7 @@ def test_nothing_removed_by_hand(out, blinks):
         ("component\tstatus\n../x\tbad\n", "component '../x' is not one of"),
         ("component\tstatus\n0\tugly\n", "status 'ugly' is neither"),
         ("component\tstatus\n0\tbad\n0\tgood\n", "line 3: component 0 has two rows"),
-        ("component\tstatus\n0\t\xe4\n".encode("latin-1"), "not text in UTF-8"),
+        ("component\tstatus\n0\t\xe4\n".encode("latin-1"), "not encoded in UTF-8"),
     ],
 )
 def test_tables_that_make_no_sense(tmp_path, text, message):
