@@ -30,7 +30,8 @@ from benchmarks.results import show
 from mne_otica import audit, clean_raw, remove_artifacts
 from mne_otica.evaluation.audit import Audited
 from mne_otica.simulation import simulate_raw
-from mne_otica.simulation.sources import coloured
+from mne_otica.simulation.recordings import Source
+from mne_otica.simulation.sources import Contribution, Head, coloured
 
 SFREQ = 125.0
 WINDOW, BASELINE = (0.25, 0.45), (-0.2, 0.0)  # s in which the effect at Pz is measured
@@ -48,7 +49,8 @@ class Trials:
     onsets: NDArray[np.float64]
     first: NDArray[np.bool_]
     eog: NDArray[np.float64]
-    under: NDArray[np.bool_]  # trials with a blink
+    under: NDArray[np.bool_]  # trials with a blink, or a gaze shift
+    artifacts: tuple[str, ...] = ("blink",)
 
     @property
     def events(self) -> NDArray[np.int64]:
@@ -63,8 +65,9 @@ def subject(
     n_trials: int = 80,
     amplitudes: tuple[float, float] = (5e-6, 2e-6),
     soa: float = 1.8,
+    gaze: bool = False,
 ) -> Trials:
-    """Simulate one subject: responses of varying size, blinks near their peak."""
+    """Simulate one subject: responses of varying size, blinks or gaze shifts near their peak."""
     rng = np.random.default_rng([30, seed])
     onsets = 1.5 + soa * np.arange(2 * n_trials)
     onsets = onsets + rng.uniform(0, 0.3, onsets.size)
@@ -76,7 +79,8 @@ def subject(
         19,
         onsets[-1] + 3,
         SFREQ,
-        blink_times=blinks,
+        blink_times=None if gaze else blinks,
+        extra={"gaze": (gaze_shifts(blinks), 80e-6)} if gaze else None,
         evoked={
             name: (onsets[some], amplitude * sizes[some])
             for name, some, amplitude in zip("ab", (first, ~first), amplitudes, strict=True)
@@ -85,10 +89,25 @@ def subject(
         random_state=seed,
         verbose="error",
     )
-    blink = sim.raw.get_data() - sim.without_blinks.get_data()
-    top = np.argmax(blink.std(axis=1))
-    eog = 2 * blink[top] + 0.5 * sim.without_blinks.get_data()[top]
-    return Trials(sim.raw, sim.without_blinks, onsets, first, eog, under)
+    kinds = ("blink", "eye movement") if gaze else ("blink",)
+    eyes = sum(sim.part(kind) for kind in kinds)
+    truth = mne.io.RawArray(sim.raw.get_data() - eyes, sim.raw.info)
+    top = np.argmax(eyes.std(axis=1))
+    eog = 2 * eyes[top] + 0.5 * truth.get_data()[top]
+    return Trials(sim.raw, truth, onsets, first, eog, under, kinds)
+
+
+def gaze_shifts(onsets: NDArray[np.float64]) -> Source:
+    """Return a source of gaze shifts up and to the right that last half a second."""
+
+    def source(head: Head, n_times: int, sfreq: float, rng: np.random.Generator) -> Contribution:
+        late = np.arange(n_times) / sfreq - (onsets - 0.1)[:, np.newaxis]
+        sizes = np.exp(0.3 * rng.standard_normal(onsets.size))
+        course = sizes @ (np.clip(late / 0.05, 0, 1) - np.clip((late - 0.5) / 0.05, 0, 1))
+        field = head.eyes([0.5, 0.4, 0.7])
+        return Contribution(field, course[np.newaxis], onsets - 0.1, "eye movement")
+
+    return source
 
 
 def scores(trials: Trials, raw: mne.io.BaseRaw, site: str = "Pz") -> NDArray[np.float64]:
@@ -124,9 +143,10 @@ def picard_with_eog(trials: Trials) -> mne.io.BaseRaw:
 def cleaned(trials: Trials, methods: tuple[str, ...] = METHODS) -> dict[str, mne.io.BaseRaw]:
     """Return the recording after each method; a method that finds nothing returns it as it is."""
     found = {"nothing": trials.raw}
-    plain = clean_raw(trials.raw)
+    kinds = list(trials.artifacts)
+    plain = clean_raw(trials.raw, artifacts=kinds)
     found["ours"] = plain.raw
-    found["ours, evoked-free"] = clean_raw(trials.raw, events=trials.events).raw
+    found["ours, evoked-free"] = clean_raw(trials.raw, artifacts=kinds, events=trials.events).raw
     if "whole component" in methods:
         found["whole component"] = remove_artifacts(trials.raw, plain.ica, removal="component")
     if "Picard + EOG" in methods:
@@ -221,6 +241,18 @@ def overlap(n: int) -> Iterator[str]:
     yield from header("", methods)
     found = biases(range(4000, 4000 + n), methods, soa=0.65, strength="strong")
     yield bias_row("overlap", found)
+    yield ""
+
+
+def gaze(n: int) -> Iterator[str]:
+    """Yield the bias where gaze shifts, not blinks, follow one condition."""
+    yield "Gaze shifts of 80 uV in place of blinks that follow the conditions; blinks and eye"
+    yield "movements are removed. The truth has neither."
+    yield ""
+    yield from header("coupling")
+    for k, strength in enumerate(("none", "strong")):
+        start = 7900 + 100 * k
+        yield bias_row(strength, biases(range(start, start + n), strength=strength, gaze=True))
     yield ""
 
 
@@ -479,7 +511,9 @@ def main() -> None:
             show(title, rows, args.write)
 
 
-PARTS = dict(audit=intervals, coupling=coupling, null=null, trials=few_trials, overlap=overlap)
+PARTS = dict(
+    audit=intervals, coupling=coupling, null=null, trials=few_trials, overlap=overlap, gaze=gaze
+)
 
 if __name__ == "__main__":
     main()

@@ -1,7 +1,8 @@
 """Artifacts and effects by condition, before and after cleaning."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -82,19 +83,15 @@ class Audit:
         """The result in words: artifacts that differ or are left, and effects."""
         told = [difference_line(row, self.artifacts) for row in self.differences if row["differ"]]
         told += [
-            f"{row['recording']}: {row['left']:.0%} of the {PLURALS[row['kind']]} of "
-            f"{row['condition']} left ({row['left_low']:.0%} to {row['left_high']:.0%})"
+            f"{row['recording']}: {100 * row['left']:.0f} % of the {PLURALS[row['kind']]} of "
+            f"{row['condition']} left "
+            f"({100 * row['left_low']:.0f} to {100 * row['left_high']:.0f} %)"
             for row in self.artifacts
             if row["answer"] == "left"
         ]
         if n_unsure := sum(row["answer"] == "unsure" for row in self.artifacts):
             told.append(f"unsure what is left in {n_unsure} of {len(self.artifacts)} rows")
-        told += [
-            f"{row['recording']}: {row['effect']} {row['before']:.2f} µV before, "
-            f"{row['after']:.2f} after, change {row['change']:+.2f} "
-            f"({row['change_low']:+.2f} to {row['change_high']:+.2f})"
-            for row in self.effects
-        ]
+        told += [_effect_line(row) for row in self.effects]
         return told or ["no artifacts and no effects to compare"]
 
     def to_data_frame(self, table: str = "artifacts") -> "pd.DataFrame":
@@ -189,7 +186,14 @@ def audit(
             f"results must be a Cleaned, a Study or a list of Cleaned, got {', '.join(wrong)}; "
             "pass what clean_raw, clean_study or read_study returned."
         )
-    recordings = [one for result in several for one in result.to_audit()]
+    recordings = _named_apart([one for result in several for one in result.to_audit()])
+    rates = {one.after.info["sfreq"] for one in recordings}
+    if isinstance(events, np.ndarray) and len(rates) > 1:
+        told = ", ".join(f"{rate:g}" for rate in sorted(rates))
+        raise ValueError(
+            f"The recordings have several sampling rates ({told} Hz), so that events are not at "
+            "the same samples; pass the names of annotations."
+        )
     for one in recordings:
         conditions = conditions_of(one.after, events, event_id)
         n_tests = len(one.artifacts) * len(recordings)
@@ -207,6 +211,27 @@ def audit(
         found.effects.extend(list(_mean_rows(found.effects)))
         found.differences.extend(mean_differences(found.artifacts))
     return found
+
+
+def _named_apart(recordings: list[Audited]) -> list[Audited]:
+    """Return the recordings, numbered if their names are the same, as of several results."""
+    counts = Counter(one.name for one in recordings)
+    return [
+        replace(one, name=f"{one.name} {number}".strip()) if counts[one.name] > 1 else one
+        for number, one in enumerate(recordings, 1)
+    ]
+
+
+def _effect_line(row: Row) -> str:
+    """Return the sentence about an effect, with the interval if there is one."""
+    if not np.isfinite(row["change"]):
+        return f"{row['recording']}: {row['effect']} unsure: no trials with the whole window"
+    limits = f"{row['change_low']:+.2f} to {row['change_high']:+.2f}"
+    return (
+        f"{row['recording']}: {row['effect']} {row['before']:.2f} µV before, "
+        f"{row['after']:.2f} after, change {row['change']:+.2f} "
+        f"({limits if np.isfinite(row['change_low']) else 'unsure: too few for an interval'})"
+    )
 
 
 def _kind_rows(

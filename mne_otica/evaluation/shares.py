@@ -56,7 +56,9 @@ def difference_line(row: Row, artifacts: Sequence[Row]) -> str:
     shares: dict[str, list[float]] = {}
     for one in own:
         shares.setdefault(one["condition"], []).append(one["share"])
-    told = ", ".join(f"{np.mean(s):.0%} of the trials of {name}" for name, s in shares.items())
+    told = ", ".join(
+        f"{100 * np.mean(s):.0f} % of the trials of {name}" for name, s in shares.items()
+    )
     name = f"{row['recording']}: " if row["recording"] else ""
     return f"{name}{PLURALS[row['kind']]} differ: in {told} (p = {row['p_value']:.2g})"
 
@@ -85,7 +87,8 @@ def mean_differences(artifacts: Sequence[Row]) -> Iterator[Row]:
             shares.setdefault(row["recording"], {})[row["condition"]] = row["share"]
         whole = [list(one.values()) for one in shares.values() if len(one) == len(names)]
         p_value = np.nan
-        if len(names) > 1 and len(whole) > 1 and np.ptp(np.array(whole), axis=1).any():
+        # The same difference in all recordings has no error to compare it with.
+        if len(names) > 1 and len(whole) > 1 and np.ptp(np.diff(whole), axis=0).any():
             test = stats.ttest_rel if len(names) == 2 else stats.friedmanchisquare
             p_value = float(test(*np.transpose(whole)).pvalue)
         name = f"mean of {len(whole)}"

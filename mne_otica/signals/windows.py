@@ -117,6 +117,8 @@ def check_events(events: ArrayLike) -> Samples:
             f"events must have the shape (n_events, 3), got {events.shape}; pass an MNE events "
             "array, for instance of mne_otica.find_blink_events(raw)."
         )
+    if events.dtype.kind not in "iu" and not np.array_equal(events, np.round(events)):
+        raise ValueError("events must be whole numbers (sample, 0, code); round them before.")
     return events
 
 
@@ -129,6 +131,8 @@ def conditions_of(
     the names of annotations, each of which is a condition; None has no trials.
     """
     if events is None:
+        if event_id is not None:
+            raise ValueError("event_id names conditions in events; pass events, too.")
         return {}
     names = [events] if isinstance(events, str) else list(events)
     if names and all(isinstance(name, str) for name in names):
@@ -144,8 +148,8 @@ def conditions_of(
     if not inside.all():
         warn(
             f"{np.sum(~inside)} of {len(events)} events are outside the recording (samples "
-            f"{raw.first_samp} to {raw.last_samp}) and are ignored; MNE's events count from "
-            "raw.first_samp on."
+            f"{raw.first_samp} to {raw.last_samp}) and are ignored; MNE's events are samples at "
+            f"the rate of raw, {raw.info['sfreq']:g} Hz, and count from raw.first_samp on."
         )
     samples, codes = samples[inside], events[inside, 2]
     found = {name: np.unique(samples[codes == code]) for name, code in event_id.items()}

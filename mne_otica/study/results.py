@@ -192,10 +192,19 @@ class Study:
         for participant, runs in self._by_participant(event_id, options):
             for name in dict.fromkeys(name for epochs in runs for name in epochs.event_id):
                 own = [epochs[name].average() for epochs in runs if len(epochs[name])]
-                if own:
+                if not own:
+                    warn(f"No trial of {name} of {participant} was kept; this average is left out.")
+                else:
                     evoked = mne.combine_evoked(own, "nave") if len(own) > 1 else own[0]
                     evoked.comment = participant
                     found.setdefault(name, []).append(evoked)
+        rates = {one.info["sfreq"] for every in found.values() for one in every}
+        if len(rates) > 1:
+            told = ", ".join(f"{rate:g}" for rate in sorted(rates))
+            warn(
+                f"The recordings have several sampling rates ({told} Hz); resample the averages "
+                "before mne.grand_average."
+            )
         return found
 
     def amplitudes(
@@ -226,6 +235,11 @@ class Study:
             scores: dict[str, list[float]] = {}
             for epochs in runs:
                 times = (epochs.times >= window[0]) & (epochs.times <= window[1])
+                if not times.any():
+                    raise ValueError(
+                        f"The window {window} s holds no sample of the epochs, which are from "
+                        f"{epochs.tmin:g} to {epochs.tmax:g} s; pass tmin and tmax around it."
+                    )
                 for name in epochs.event_id:
                     data = epochs[name].get_data(picks)[..., times]
                     scores.setdefault(name, []).extend(1e6 * data.mean(axis=(1, 2)))
@@ -234,7 +248,7 @@ class Study:
                 row["amplitude"] = float(np.mean(own)) if own else None
                 error = float(np.std(own, ddof=1) / len(own) ** 0.5) if len(own) > 1 else None
                 rows.append(row | {"sme": error, "n_trials": len(own)})
-        return _frame(rows, list(rows[0]) if rows else [])
+        return _frame(rows, ("participant_id", "condition", "amplitude", "sme", "n_trials"))
 
     def to_audit(self) -> list[Audited]:
         """Return the recordings before and after cleaning, for :func:`mne_otica.audit`.

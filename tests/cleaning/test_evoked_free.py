@@ -104,6 +104,10 @@ def test_what_cannot_be_used_is_said_and_the_rest_is_used(coupled):
         assert conditions_of(raw, np.zeros((0, 3), int), {"odd": 1}) == {}
     with pytest.raises(ValueError, match=r"\(n_events, 3\)"):
         conditions_of(raw, np.zeros((4, 2), int))
+    with pytest.raises(ValueError, match="whole numbers"):
+        conditions_of(raw, np.array([[np.nan, 0, 1]]))
+    with pytest.raises(ValueError, match="pass events, too"):
+        clean_raw(raw, event_id={"target": 1})
 
 
 def test_trials_that_all_have_blinks_leave_the_fit_as_it_is(coupled):

@@ -56,7 +56,7 @@ def test_what_is_left_of_the_artifact_is_measured_without_the_response(left):
 def test_conditions_that_differ_are_said():
     found = audit(Given(0.0))
     assert found.differences[0]["differ"]
-    assert "blinks differ: in 50% of the trials of target, 25% of the trials of standard" in str(
+    assert "blinks differ: in 50 % of the trials of target, 25 % of the trials of standard" in str(
         found
     )
     for row, share in zip(found.artifacts, (0.5, 0.25), strict=True):
@@ -88,12 +88,15 @@ def test_effects_and_their_errors():
 def test_several_recordings_end_with_their_mean():
     several = [Given(0.0, seed) for seed in range(3)]
     found = mne_otica.audit(several, several[0].events, picks="Pz", window=(0.25, 0.45))
-    assert [row["recording"] for row in found.effects] == ["one", "one", "one", "mean of 3"]
+    names = ["one 1", "one 2", "one 3", "mean of 3"]
+    assert [row["recording"] for row in found.effects] == names
     mean = found.effects[-1]
     assert mean["after"] == pytest.approx(np.mean([row["after"] for row in found.effects[:3]]))
     table = found.to_data_frame("effects")
     assert list(table["recording"])[-1] == "mean of 3"
-    assert found.differences[-1]["recording"] == "mean of 1"  # names of recordings are the same
+    assert found.differences[-1]["recording"] == "mean of 3"
+    # Exactly the same shares in all recordings have no error.
+    assert not found.differences[-1]["differ"]
 
 
 def test_false_alarms_are_rare():
@@ -122,6 +125,8 @@ def test_bad_input_is_a_sentence():
     ):
         with pytest.raises(ValueError, match=match):
             audit(given, **options)
+    late = audit(given, picks="Pz", window=(5e3, 6e3))
+    assert "target - standard unsure: no trials with the whole window" in str(late)
     with pytest.warns(RuntimeWarning, match="No trials of odd"):
         found = mne_otica.audit(given, given.events, {"odd": 7, "target": 1})
     assert [row["condition"] for row in found.artifacts] == ["target"]

@@ -1,10 +1,13 @@
 """From a study in BIDS to a grand average, tables and a paragraph."""
 
+import re
+from pathlib import Path
+
 import mne
 import numpy as np
 import pytest
 
-from mne_otica import clean_study, read_study
+from mne_otica import audit, clean_study, read_study
 from mne_otica.cli import main
 from mne_otica.simulation import simulate_raw
 
@@ -49,16 +52,15 @@ def root(tmp_path_factory):
 
 
 def from_run_to_group(root):
-    """Return what users want, in the lines that they write after ``mne_otica run``."""
-    study = read_study(root / "derivatives" / "mne-otica")
-    people = pd.read_csv(root / "participants.tsv", sep="\t")
-    table = study.to_data_frame().merge(people, on="participant_id")
-    options = dict(tmin=-0.2, tmax=0.8, h_freq=30, reject=dict(eeg=150e-6))
-    evokeds = study.evokeds(["target", "standard"], **options)
-    grand = {name: mne.grand_average(each) for name, each in evokeds.items()}
-    scores = study.amplitudes(["target", "standard"], "C3", (0.35, 0.45), **options)
-    scores = scores.merge(people, on="participant_id")
-    return table, grand, scores
+    """Run what docs/studies.md shows after ``mne_otica run``; return what users want."""
+    page = Path(__file__).parents[2] / "docs" / "studies.md"
+    (code,) = re.findall(r"```python\n(import mne\n.*?)```", page.read_text("utf-8"), re.DOTALL)
+    assert len([line for line in code.splitlines() if line]) <= 12
+    assert '"my_study/' in code
+    assert '"Pz"' in code
+    found = {}
+    exec(code.replace('"my_study/', f'"{root.as_posix()}/').replace('"Pz"', '"C3"'), found)
+    return found["table"], found["grand"], found["scores"]
 
 
 def assert_group(root, n_subjects, n_cleaned):
@@ -125,6 +127,35 @@ def test_files_of_a_recording(root):
         study.epochs(name, "dance")
     with pytest.warns(RuntimeWarning, match="no event dance.* It is left out"):
         assert study.evokeds("dance") == {}
+    with pytest.warns(RuntimeWarning, match="no event dance"):
+        empty = study.amplitudes("dance", "C3", (0.3, 0.5))
+    assert {"participant_id", "condition", "n_trials"} <= set(empty.columns)  # can be merged
+    with pytest.warns(RuntimeWarning, match="No trial of target of sub-0[12] was kept"):
+        study.evokeds("target", reject=dict(eeg=1e-9))
+    with pytest.raises(ValueError, match="holds no sample of the epochs, which are from -0.2"):
+        study.amplitudes("target", "C3", (3, 5))
+
+
+def test_other_rates_and_conditions_per_subject(tmp_path):
+    for number, rate, name in ((1, 100.0, "target"), (2, 200.0, "other")):
+        raw = subject(number).resample(rate)
+        raw.annotations.rename({"target": name})
+        raw.save(tmp_path / f"sub-{number}_raw.fif", verbose="error")
+    files = sorted(tmp_path.glob("*.fif"))
+    study = clean_study(files, tmp_path / "out", events=["standard", "target"])
+    assert not study.failed
+    told = {row["recording"]: f"{row['warnings']}" for row in study.rows}
+    assert "No trials of target" in told["sub-2"]
+    with pytest.warns(RuntimeWarning, match=r"several sampling rates \(100, 200 Hz\)"):
+        evokeds = study.evokeds(["standard", "target"], tmin=-0.2, tmax=0.5)
+    assert {name: len(some) for name, some in evokeds.items()} == {"standard": 2, "target": 1}
+    with pytest.warns(RuntimeWarning, match="No trials of target"):
+        found = audit(study, ["standard", "target"], picks="C3", window=(0.3, 0.5))
+    assert "mean of 1" in found.effects[-1]["recording"]
+    assert "unsure: too few for an interval" in str(found)
+    assert "nan" not in str(found)
+    with pytest.raises(ValueError, match=r"\(100, 200 Hz\).* pass the names of annotations"):
+        audit(study, np.array([[500, 0, 1]]))
 
 
 def test_runs_of_a_participant_are_averaged_together(tmp_path):
