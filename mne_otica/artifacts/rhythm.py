@@ -73,7 +73,8 @@ def one_heart(prepared: Prepared, excerpt: Prepared) -> Rhythm:
     alone = [first[k] for k in some] if excerpt is prepared else rhythms(prepared.pick(some))
     fast = fast_course(prepared)
     scales = np.array([_scale(x, prepared) for x in fast])
-    fast = np.where(prepared.good, fast / np.where(scales > 0, scales, np.inf)[:, np.newaxis], 0.0)
+    fast /= np.where(scales > 0, scales, np.inf)[:, np.newaxis]
+    fast[:, ~prepared.good] = 0.0
     found = [best for own in alone for best in (own, *_joined(fast, own.peaks, prepared))]
     return max(found, key=lambda rhythm: rhythm.z)
 
@@ -241,10 +242,13 @@ def locking(prepared: Prepared, beats: Samples) -> Array:
     inside = beats[(beats >= before) & (beats < prepared.good.size - after)]
     if len(inside) < _FEWEST:
         return np.full(len(prepared.wide), np.nan)
-    x = filtered(prepared.wide, sfreq, 1.0, min(BAND[1], 0.45 * sfreq))
-    x /= np.maximum(x[:, prepared.good].std(axis=1, keepdims=True), np.finfo(float).tiny)
-    lags = np.arange(-before, after)
-    return np.abs(x[:, inside[:, np.newaxis] + lags].mean(axis=1)).max(axis=1)
+    lags, heights = np.arange(-before, after), []
+    for row in prepared.wide:
+        x = filtered(row, sfreq, 1.0, min(BAND[1], 0.45 * sfreq))
+        average = x[inside[:, np.newaxis] + lags].mean(axis=0)
+        deviation = max(x[prepared.good].std(), np.finfo(float).tiny)
+        heights.append(np.abs(average).max() / deviation)
+    return np.array(heights)
 
 
 def follow(times: Array, heights: Array) -> tuple[Samples, float]:
@@ -279,19 +283,21 @@ def _paths(times: Array, ranks: Array) -> tuple[Array, Samples]:
     The gains have the shape (n_peaks, n_rates, n_ranks), the peaks are those of the first ranks.
     """
     shape = (len(times), len(_PERIODS), len(ranks))
-    gains, before = np.zeros(shape), np.full(shape[:2], -1)
+    gains, before = np.zeros(shape, np.float32), np.full(shape[:2], -1)
     gains[0] = ranks[:, 0]
-    # All that does not depend on the paths so far is reckoned for all peaks at once.
     first = np.searchsorted(times, times - _REACH * _PERIODS.max())
     first = np.minimum(first, np.maximum(np.arange(len(times)) - 1, 0))  # gaps are crossed
-    last = np.cumsum(np.arange(len(times)) - first)
-    own = np.repeat(np.arange(len(times)), np.diff(last, prepend=0))
-    earlier = np.arange(len(own)) - last[own] + own
-    costs = _costs(times[own] - times[earlier])[:, :, np.newaxis]
-    for i in range(1, len(times)):
-        near = gains[first[i] : i] - costs[last[i - 1] : last[i]]
-        gains[i] = ranks[:, i] + near.max(axis=0)
-        before[i] = near[:, :, 0].argmax(axis=0) + first[i]
+    n_earlier = np.arange(len(times)) - first
+    # What does not depend on the paths so far is reckoned for many peaks at once.
+    for some in np.array_split(np.arange(1, len(times)), len(times) // 1000 + 1):
+        last = np.cumsum(n_earlier[some])
+        own = np.repeat(some, n_earlier[some])
+        earlier = np.arange(len(own)) - np.repeat(last, n_earlier[some]) + own
+        costs = _costs(times[own] - times[earlier])[:, :, np.newaxis]
+        for i, end in zip(some, last, strict=True):
+            near = gains[first[i] : i] - costs[end - n_earlier[i] : end]
+            gains[i] = ranks[:, i] + near.max(axis=0)
+            before[i] = near[:, :, 0].argmax(axis=0) + first[i]
     return gains, before
 
 

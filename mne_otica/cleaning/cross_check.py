@@ -21,7 +21,7 @@ from mne_otica.signals.reading import LowRateRaw
 from mne_otica.signals.recording import annotated_bad
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import HALF_WINDOW, whole_windows, window_bounds
-from mne_otica.utils.arrays import Array, Samples
+from mne_otica.utils.arrays import Array, Samples, nearest
 
 Filter = Callable[[Array], Array]
 # Share of the power by which a component has to reduce the average in the other half: 0.1 is 5 % of
@@ -184,8 +184,8 @@ def removed_events(part: Part, given: Samples, like: LowRateRaw) -> Samples:
     found = part.estimate.events + like.origin
     known = np.sort(given[:, 0])
     if len(known) and len(found):
-        near = np.abs(found[:, np.newaxis] - known)
-        found = np.where(near.min(axis=1) <= SAME * like.sfreq, known[near.argmin(axis=1)], found)
+        close = known[nearest(found, known)]
+        found = np.where(np.abs(found - close) <= SAME * like.sfreq, close, found)
     events = as_events(np.unique(found), kinds()[part.kind].event_id)
     events[:, 1] = len(known) and ~np.isin(events[:, 0], known)
     return events

@@ -13,7 +13,7 @@ from scipy.signal import resample_poly
 from mne_otica.removal.linear_estimate import APART, WINDOW, Component, Frame, bridged
 from mne_otica.removal.separation import State, estimate_given, quietness, separate
 from mne_otica.signals.recording import runs
-from mne_otica.utils.arrays import Array, Mask, Samples
+from mne_otica.utils.arrays import Array, Mask, Samples, nearest
 
 RATE = 80.0  # Hz; the artifact is smooth, and estimated at about this rate
 
@@ -54,8 +54,8 @@ def _as_given(events: Samples, given: Samples) -> Samples:
     """Return events, those near a given one as they were given."""
     if not len(events):
         return events
-    away = np.abs(events[:, np.newaxis] - given)
-    return np.where(away.min(axis=1) <= 1, given[away.argmin(axis=1)], events)
+    close = given[nearest(events, given)]
+    return np.where(np.abs(events - close) <= 1, close, events)
 
 
 def artifact_part(
@@ -123,13 +123,13 @@ def sham_events(estimated: Estimate, sfreq: float, n_times: int) -> Samples:
     reach = int((WINDOW[1] - WINDOW[0]) * sfreq)
     if not free.any() or free.sum() < reach * len(estimated.events) / 2:
         return (estimated.events[1:] + estimated.events[:-1]) // 2
-    rng, samples = np.random.default_rng(0), []
-    for _ in estimated.events:
-        candidates = np.flatnonzero(free)
-        if not len(candidates):
+    samples: list[int] = []
+    for sample in np.random.default_rng(0).permutation(np.flatnonzero(free)):
+        if len(samples) == len(estimated.events):
             break
-        samples.append(int(rng.choice(candidates)))
-        free[max(0, samples[-1] - reach) : samples[-1] + reach] = False
+        if free[sample]:
+            samples.append(int(sample))
+            free[max(0, sample - reach) : sample + reach] = False
     return np.sort(np.array(samples, dtype=np.int64))
 
 

@@ -10,7 +10,7 @@ from scipy.signal import detrend, find_peaks, get_window
 from scipy.special import expit
 
 from mne_otica.removal.linear_estimate import APART, QUIET, Component
-from mne_otica.utils.arrays import Array, Mask, Samples
+from mne_otica.utils.arrays import Array, Mask, Samples, nearest
 
 _ROUNDS = 4  # of estimating the models and searching for more events
 # Prior log odds of an event that is given or found: by its height relative to the typical event,
@@ -127,7 +127,8 @@ def _add(components: list[Component], state: State) -> State:
     peaks, _ = find_peaks(filtered, height=0, distance=apart)
     peaks = peaks[good[peaks]]
     if len(state.events):
-        peaks = peaks[np.abs(peaks[:, np.newaxis] - state.events).min(axis=1) >= apart]
+        known = np.sort(state.events)
+        peaks = peaks[np.abs(peaks - known[nearest(peaks, known)]) >= apart]
     none = np.zeros((len(components), len(peaks), frame.length))
     found = State(peaks, np.zeros(len(peaks), bool), np.zeros(len(peaks)), none)
     found.weights = _probabilities(components, found)
