@@ -95,9 +95,10 @@ KIND = Kind(
         "evenness": Words("{:.0%} of its events come at even intervals, as in a movement"),
         "shift": Words("it does not return after its events, as in eye movements"),
         "frontality": Words(
-            "its map is not that of the eyes (r = {:.2f})", "the map of the eyes (r = {:.2f})"
+            "its topography is not that of the eyes (r = {:.2f})",
+            "the topography of the eyes (r = {:.2f})",
         ),
-        "eye_share": Words("", "a map that eyes explain (r = {:.2f})"),
+        "eye_share": Words("", "a topography that eyes explain (r = {:.2f})"),
         "eog_correlation": Words(
             "it follows the EOG only weakly (r = {:.2f})", "agreement with the EOG (r = {:.2f})"
         ),
@@ -123,7 +124,7 @@ def _once_or_twice(row: ArtifactRow, components: Components, threshold: float) -
     if found.height < _HIGH or not known["frontality"] >= _CLEAR:
         return row
     times = "one event" if found.n_events == 1 else f"{found.n_events} events"
-    reason = f"has the map and the height of a blink, but only {times}"
+    reason = f"has the topography and the height of a blink, but only {times}"
     said, least = "unsure", 1 - threshold
     if known["eog_correlation"] >= _CLEAR:
         said, least, reason = "yes", threshold, f"{reason}, which the EOG shows as well"

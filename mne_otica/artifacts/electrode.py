@@ -48,12 +48,12 @@ KIND = Kind(
     events=events,
     words={
         "focality": Words(
-            "only {:.0%} of its map is at one electrode",
-            "a map that is one electrode's alone ({:.0%})",
+            "{:.0%} of its topography is at one electrode",
+            "{:.0%} of its topography at one electrode",
         ),
         "sharpness": Words(
-            "its map may be that of a source in the head",
-            "a map that falls off more steeply than any in a head",
+            "its topography may be that of a source in the brain",
+            "a topography steeper than that of any source in the brain",
         ),
         "large_focality": Words(
             "its large deflections are seen by other electrodes, too",
@@ -63,6 +63,6 @@ KIND = Kind(
         "low": Words("", "drifts"),
         "drift": Words("", "drifts below 1 Hz"),
         "unsteadiness": Words("", "crackle"),
-        "eye_share": Words("its map is that of the eyes (r = {:.2f})"),
+        "eye_share": Words("its topography is that of the eyes (r = {:.2f})"),
     },
 )

@@ -47,8 +47,8 @@ KIND = Kind(
     proof=("eye_share", "eog_correlation"),
     words={
         "eye_share": Words(
-            "the map of eyes that turn fits at r = {:.2f} only",
-            "the map of eyes that turn (r = {:.2f})",
+            "the topography of eye movements fits at r = {:.2f} only",
+            "the topography of eye movements (r = {:.2f})",
         ),
         "step_rate": Words("it has few steps ({:.0f} a minute)", "{:.0f} steps a minute"),
         "balance": Words("its steps go one way", "steps in both directions"),

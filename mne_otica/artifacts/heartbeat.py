@@ -47,7 +47,7 @@ KIND = Kind(
             "events as regular as a heart's (z = {:.0f} beyond chance)",
         ),
         "flat": Words(
-            "only {:.0%} of the time between its beats is flat, as in a rhythm of the brain",
+            "it is not flat between beats ({:.0%} of the time), as rhythms of the brain are not",
             "a flat line between beats ({:.0%} of the cycle)",
         ),
         "rate": Words("{:.0f} events a minute are rare for a heart"),
@@ -55,6 +55,6 @@ KIND = Kind(
             "its average at the heartbeats is low ({:.1f} SD)",
             "a high average at the heartbeats ({:.1f} SD)",
         ),
-        "focality": Words("{:.0%} of its map is at one electrode, where no heart is"),
+        "focality": Words("{:.0%} of its topography is at one electrode, where no heart is"),
     },
 )

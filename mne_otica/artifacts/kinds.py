@@ -166,7 +166,7 @@ def explain(kind: Kind, figures: Figures, points: Figures, for_it: bool) -> str:
             weights[name] = points[name] - min(curve) if for_it else max(curve) - points[name]
     strongest = sorted(weights, key=lambda name: -weights[name])[:2]
     reasons = [
-        kind.words[name][for_it].format(figures[name] * kind.words[name].unit)
+        kind.words[name][for_it].format(figures[name] * kind.words[name].unit).replace("%", " %")
         for name in strongest
         if weights[name] > 0
     ]

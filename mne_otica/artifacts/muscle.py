@@ -54,15 +54,15 @@ KIND = Kind(
         ),
         "unsteadiness": Words("it is as steady as the noise of an amplifier", "bursts"),
         "loud_slope": Words(
-            "its spectrum falls when it is loud, too (slope {:+.1f})",
-            "a spectrum that does not fall when it is loud (slope {:+.1f})",
+            "its spectrum falls in bursts, too (slope {:+.1f})",
+            "a spectrum that does not fall in bursts (slope {:+.1f})",
         ),
         "loud_high": Words(
-            "what is added to it when it is loud is slower than a muscle",
-            "more above 20 Hz than below 12 when it is loud",
+            "what bursts add to it is slower than a muscle",
+            "more above 20 Hz than below 12 in bursts",
         ),
         "burst": Words("", "bursts, though few"),
-        "focality": Words("{:.0%} of its map is one electrode's alone, as with poor contact"),
+        "focality": Words("{:.0%} of its topography is at one electrode, as with poor contact"),
         "emg_correlation": Words("", "agreement with the EMG (r = {:.2f})"),
     },
 )

@@ -59,7 +59,7 @@ def kind_line(result: KindResult, elsewhere: Mapping[int, str] | None = None) ->
     if result.answer != "unsure":
         return ""
     kept = _kept([int(k) for k in _COMPONENT.findall(result.reason)[:1]], elsewhere or {})
-    return _short(f"{name}: unsure, {kept}: {result.reason}", "; check it by eye")
+    return _short(f"{name}: unsure, {kept}: {result.reason}", "; inspect it")
 
 
 def _removed(result: KindResult) -> str:

@@ -73,7 +73,7 @@ def test_poor_results_of_many_components_say_what_to_try(kind, how):
 def test_sentences_do_not_contradict_each_other():
     """A component that one kind was removed from is not said to be left as it is by another."""
     unsure = KindResult("eye movement", "unsure", [], np.zeros((0, 3), int), "none", "ICA000, slow")
-    line = "eye movements: unsure, only blinks removed: ICA000, slow; check it by eye"
+    line = "eye movements: unsure, only blinks removed: ICA000, slow; inspect it"
     assert kind_line(unsure, {0: "blink"}) == line
     assert "unsure, not removed: ICA000" in kind_line(unsure, {1: "blink"})
     found = result(None, kind="heartbeat", how="none", components=(), not_removed=[0], why="x")
