@@ -189,6 +189,7 @@ def cleaned_raw(
     ica, free = fit_evoked_free(fit, filtered, raw, conditions, reject=reject)
     how = dict(removal=options["removal"], filtered=filtered, channels=channels)
     found = find(raw, ica, artifacts, options["max_components"], reject, **how)
+    del how, channels  # for memory, too
     options |= {"artifacts": list(artifacts), "evoked_free": free}
     settings = settings_of(ica, raw, filtered.info["sfreq"], **options)
     if inside is not None:
