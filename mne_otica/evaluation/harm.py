@@ -8,15 +8,9 @@ from mne.utils import logger, verbose
 from numpy.typing import ArrayLike, NDArray
 
 from mne_otica.evaluation.measures import Preservation, reduction, rms_ratio
+from mne_otica.signals import windows
 from mne_otica.signals.recording import runs
-from mne_otica.signals.windows import (
-    HALF_WINDOW,
-    Pair,
-    free_samples,
-    free_spectra,
-    rank_of,
-    window_bounds,
-)
+from mne_otica.signals.windows import HALF_WINDOW, Pair
 from mne_otica.utils.checks import warn
 from mne_otica.utils.docs import fill_doc
 
@@ -79,7 +73,8 @@ def harm_of(
     """Measure the harm on arrays; ``sham`` are maps and courses removed at sham events."""
     samples, free = pair.samples(events), ~pair.bad
     if margin is not None:
-        free = free_samples(pair, samples, window_bounds(*limits, pair.sfreq), margin)
+        bounds = windows.window_bounds(*limits, pair.sfreq)
+        free = windows.free_samples(pair, samples, bounds, margin)
     if free.sum() < 2 * pair.sfreq:
         warn(
             f"Only {free.sum() / pair.sfreq:.1f} s of the recording are away from its "
@@ -90,7 +85,7 @@ def harm_of(
     for start, stop in runs(free):
         one, other = pair.before[:, start:stop], pair.after[:, start:stop]
         power += [np.einsum("ct,ct->c", x, x) for x in (one, other, other - one)]
-    freqs, spectra = (np.zeros(0), np.zeros((3, 0))) if brief else free_spectra(pair, free)
+    freqs, spectra = (np.zeros(0), np.zeros((3, 0))) if brief else windows.free_spectra(pair, free)
     in_band = {
         name: spectra[:, (freqs >= low) & (freqs < high)].sum(axis=1)
         for name, (low, high) in BANDS.items()
@@ -105,8 +100,8 @@ def harm_of(
         freqs=freqs,
         power_before=spectra[0],
         power_after=spectra[1],
-        rank_before=0 if brief else rank_of(pair.before, pair.info),
-        rank_after=0 if brief else rank_of(pair.after, pair.info),
+        rank_before=0 if brief else windows.rank_of(pair.before, pair.info),
+        rank_after=0 if brief else windows.rank_of(pair.after, pair.info),
         ch_names=pair.ch_names,
         seconds=float(free.sum() / pair.sfreq),
         margin=margin,

@@ -166,8 +166,8 @@ def clean_study(
         rows += _work(waiting, out, options, n_jobs, dask)
     finally:
         files.discard_leftovers(out)  # of workers that were stopped
-        own, kept = {x.name.label for x in recordings}, kept_rows(out).values()
-        others = [x.row for x in kept if x.label not in own and x.recording.path.exists()]
+        own, kept = {x.name.label for x in recordings}, kept_rows(out)
+        others = [x.row for k, x in kept.items() if k not in own and x.recording.path.exists()]
         page = write_summary(out, [*rows, *others])
     logger.info(f"{counted(rows)}. Summary: {page}")
     logger.info("To remove other components, edit *_components.tsv and run again.")

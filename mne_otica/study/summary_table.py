@@ -128,11 +128,6 @@ class Kept:
     recording: Recording
     unit: Unit
 
-    @property
-    def label(self) -> str:
-        """The name of the recording."""
-        return self.recording.name.label
-
 
 def keep_row(out: Path, recording: Recording, unit: Unit, row: Row) -> None:
     """Save a row, for the summaries of later runs on other recordings of the study."""
