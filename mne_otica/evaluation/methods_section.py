@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mne
 import numpy as np
@@ -14,7 +14,9 @@ from mne_otica import __version__
 from mne_otica.artifacts.kinds import ACCEPT, REMOVE
 from mne_otica.evaluation.harm import MARGIN
 from mne_otica.evaluation.sentences import PLURALS, component_names
-from mne_otica.removal.remove import Taken
+
+if TYPE_CHECKING:
+    from mne_otica.removal.remove import Taken
 
 Facts = Mapping[str, Any]
 _MARK = "cleaned by mne-otica "
@@ -37,7 +39,7 @@ def recording_facts(raw: BaseRaw, filtered: BaseRaw, *band: float | None) -> dic
     }
 
 
-def mark_cleaned(info: mne.Info, taken: Taken) -> None:
+def mark_cleaned(info: mne.Info, taken: "Taken") -> None:
     """State in the description of a cleaned recording what was removed from it."""
     if not taken.courses.any():
         return
