@@ -34,8 +34,6 @@ def preservation(
     after: BaseRaw,
     events: ArrayLike,
     *,
-    tmin: float = -HALF_WINDOW,
-    tmax: float = HALF_WINDOW,
     picks: str | Sequence[str | int] | None = None,
     reject_by_annotation: bool = True,
     verbose: bool | str | int | None = None,
@@ -47,9 +45,7 @@ def preservation(
     %(before_after)s
     events : array-like, shape (n_events, 3)
         MNE events at the blinks. The harm is measured in all samples at least a second away
-        from their windows.
-    tmin, tmax : float
-        The window around each event, in seconds.
+        from their windows, which are those of :func:`mne_otica.rms_reduction`.
     %(picks_eeg)s
     %(reject_spans)s
     %(verbose)s
@@ -59,13 +55,12 @@ def preservation(
     harm : instance of Preservation
         What was removed, overall, per channel and per band; band power and rank.
     """
-    return harm_of(Pair.of(before, after, picks, reject_by_annotation), events, (tmin, tmax))
+    return harm_of(Pair.of(before, after, picks, reject_by_annotation), events)
 
 
 def harm_of(
     pair: Pair,
     events: ArrayLike,
-    limits: tuple[float, float] = (-HALF_WINDOW, HALF_WINDOW),
     sham: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
     brief: bool = False,
     margin: float | None = MARGIN,
@@ -73,7 +68,7 @@ def harm_of(
     """Measure the harm on arrays; ``sham`` are maps and courses removed at sham events."""
     samples, free = pair.samples(events), ~pair.bad
     if margin is not None:
-        bounds = windows.window_bounds(*limits, pair.sfreq)
+        bounds = windows.window_bounds(-HALF_WINDOW, HALF_WINDOW, pair.sfreq)
         free = windows.free_samples(pair, samples, bounds, margin)
     if free.sum() < 2 * pair.sfreq:
         warn(

@@ -4,7 +4,7 @@ import base64
 import warnings
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mne
 import numpy as np
@@ -18,10 +18,12 @@ from mne_otica.evaluation.sentences import PLURALS
 from mne_otica.signals.unmixing import unmixing_in_volts
 from mne_otica.signals.windows import fullest_window
 from mne_otica.study.inputs import Recording
-from mne_otica.study.stages import UnitStages
 from mne_otica.utils.arrays import Array, Samples
 from mne_otica.viz.drawing import HALF
 from mne_otica.viz.topomap import small_maps
+
+if TYPE_CHECKING:
+    from mne_otica.study.stages import UnitStages
 
 _BINS = 500  # of a drawn line, each with its minimum and maximum
 
@@ -57,7 +59,7 @@ def _thinned(values: Array) -> list[float]:
 class Opened:
     """A recording under review, which is read, filtered and unmixed once."""
 
-    def __init__(self, work: UnitStages, recording: Recording) -> None:
+    def __init__(self, work: "UnitStages", recording: Recording) -> None:
         self._work, self._recording = work, recording
         self.ica = work.fitted_ica()
         self._raw, self.filtered = work.signals(recording)
