@@ -60,4 +60,4 @@ def topography(image: NDArray[np.float64], name: str) -> str:
     colours, file = matplotlib.colormaps[SIGNED]((image + 1) / 2, bytes=True), io.BytesIO()
     Image.fromarray(colours[..., :3].copy()).save(file, format="png")
     data = base64.b64encode(file.getvalue()).decode()
-    return page_file("topography.svg").format(name=name, data=data)
+    return page_file("topography.svg").strip().format(name=name, data=data)
