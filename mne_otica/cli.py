@@ -47,7 +47,6 @@ def _study(arguments: argparse.Namespace) -> int:
     matplotlib.use("agg")
     options = vars(arguments).copy()
     command, verbose = options.pop("command"), options.pop("verbose")
-    options["run"] = options.pop("runs")
     options["inputs"] = options["inputs"] or None
     if options.get("artifacts") is not None:
         options["artifacts"] = [kind.replace("-", " ") for kind in options["artifacts"]]
@@ -118,9 +117,8 @@ def _add_study_options(parser: argparse.ArgumentParser, command: str) -> None:
     default = "(default: %(default)s)"
     add("inputs", nargs="*", type=Path, metavar="FILE", help="recordings in any format MNE reads")
     add("--bids-root", type=Path, metavar="FOLDER", help="a BIDS study, in place of files")
-    for name in ("subject", "session", "task"):
+    for name in ("subject", "session", "task", "run"):
         add(f"--{name}", nargs="+", metavar=name.upper(), help=f"only this {name} (BIDS)")
-    add("--run", nargs="+", dest="runs", metavar="RUN", help="only this run (BIDS)")
     text = "the output folder (default for BIDS: derivatives/mne-otica)"
     add("-o", "--out", type=Path, metavar="FOLDER", help=text)
     if command in ("run", "fit"):

@@ -20,13 +20,7 @@ from numpy.typing import NDArray
 
 from mne_otica.solver._linalg import Channels, one_blas_thread, project
 from mne_otica.solver.otica import check_options, unmix
-from mne_otica.utils.checks import (
-    RandomState,
-    _check_option,
-    _validate_matrix,
-    _validate_type,
-    as_generator,
-)
+from mne_otica.utils import checks
 
 METHOD = "otica"
 _StockICA = mne.preprocessing.ICA
@@ -51,7 +45,7 @@ class _Hooks:
         if kwargs.get("method") != METHOD:
             _STOCK["__init__"](self, n_components, **kwargs)
             return
-        _validate_type(n_components, ("int-like", float, None), "n_components")
+        checks._validate_type(n_components, ("int-like", float, None), "n_components")
         # MNE checks shares of the variance here, but numbers of components only in fit.
         if n_components is not None and n_components < 1 and not isinstance(n_components, float):
             raise ValueError(f"n_components must be at least 2, got {n_components}.")
@@ -76,7 +70,7 @@ class _Hooks:
         if self.method != METHOD:
             return _STOCK["_fit"](self, data, fit_type)
         rng = getattr(self, "rng", None) if self.random_state is None else self.random_state
-        rng = as_generator(0 if rng is None else rng)  # the same call gives the same answer
+        rng = checks.as_generator(0 if rng is None else rng)  # the same call gives the same answer
         try:
             with one_blas_thread():
                 _fit_otica(self, data, fit_type, rng)
@@ -179,16 +173,16 @@ class ICA(_Hooks, _StockICA):
         n_components: int | float | None = None,
         *,
         noise_cov: Covariance | None = None,
-        rng: RandomState = None,
-        random_state: RandomState = None,
+        rng: checks.RandomState = None,
+        random_state: checks.RandomState = None,
         method: str = METHOD,
         fit_params: dict[str, Any] | None = None,
         max_iter: int | str = "auto",
         allow_ref_meg: bool = False,
         verbose: bool | str | int | None = None,
     ) -> None:
-        _validate_type(method, str, "method")
-        _check_option("method", method, (*_STOCK_METHODS, METHOD))
+        checks._validate_type(method, str, "method")
+        checks._check_option("method", method, (*_STOCK_METHODS, METHOD))
         if rng is not None and random_state is not None:
             raise TypeError("Specify only one of rng or random_state")
         options = dict(noise_cov=noise_cov, method=method, fit_params=fit_params, max_iter=max_iter)
@@ -230,7 +224,7 @@ def unregister() -> None:
 
 def _check_fit_params(fit_params: dict | None, max_iter: int | str) -> dict:
     """Return a checked copy that can be saved to a file, with ``max_iter``."""
-    _validate_type(fit_params, (dict, None), "fit_params")
+    checks._validate_type(fit_params, (dict, None), "fit_params")
     params = {"max_iter": max_iter} | (fit_params or {})
     unknown = sorted(set(params) - set(_OPTIONS))
     if unknown:
@@ -244,7 +238,7 @@ def _check_fit_params(fit_params: dict | None, max_iter: int | str) -> dict:
     if "tol" in params:
         params["tol"] = float(params["tol"])
     if w_init is not None:
-        params["w_init"] = _validate_matrix(w_init, "w_init").tolist()
+        params["w_init"] = checks._validate_matrix(w_init, "w_init").tolist()
     return params
 
 

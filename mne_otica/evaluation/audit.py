@@ -12,17 +12,10 @@ from mne.io import BaseRaw
 from numpy.typing import NDArray
 from scipy import stats
 
+from mne_otica.evaluation import shares
 from mne_otica.evaluation.measures import MOST_AFFECTED
 from mne_otica.evaluation.sentences import PLURALS
-from mne_otica.evaluation.shares import (
-    LEVEL,
-    Row,
-    difference,
-    difference_line,
-    mean_differences,
-    share_row,
-    trials_with,
-)
+from mne_otica.evaluation.shares import LEVEL, Row
 from mne_otica.signals.windows import HALF_WINDOW, Events, conditions_of
 from mne_otica.utils.arrays import Array, Samples
 from mne_otica.utils.checks import _picks_to_idx, _validate_number, _validate_type
@@ -81,7 +74,8 @@ class Audit:
     @property
     def sentences(self) -> list[str]:
         """The result in words: artifacts that differ or are left, and effects."""
-        told = [difference_line(row, self.artifacts) for row in self.differences if row["differ"]]
+        differ = [row for row in self.differences if row["differ"]]
+        told = [shares.difference_line(row, self.artifacts) for row in differ]
         told += [
             f"{row['recording']}: {100 * row['left']:.0f} % of the {PLURALS[row['kind']]} of "
             f"{row['condition']} left "
@@ -200,7 +194,7 @@ def audit(
         for kind, samples in one.artifacts.items():
             rows = list(_kind_rows(one, kind, samples, conditions, (tmin, tmax)))
             found.artifacts.extend(rows)
-            found.differences.append(difference(one.name, kind, rows, n_tests))
+            found.differences.append(shares.difference(one.name, kind, rows, n_tests))
         if window is not None:
             measure = partial(_scores, one, picks, window, tmin)
             scores = {name: measure(trials) for name, trials in conditions.items()}
@@ -209,7 +203,7 @@ def audit(
                 found.effects.append(_effect_row(one.name, *pair, scores))
     if len(recordings) > 1:
         found.effects.extend(list(_mean_rows(found.effects)))
-        found.differences.extend(mean_differences(found.artifacts))
+        found.differences.extend(shares.mean_differences(found.artifacts))
     return found
 
 
@@ -241,7 +235,8 @@ def _kind_rows(
     bounds = tuple(int(round(limit * one.after.info["sfreq"])) for limit in limits)
     left = _left(one, samples, conditions, bounds)
     for condition, trials in conditions.items():
-        row = share_row(one.name, kind, condition, trials_with(samples, trials, bounds))
+        counts = shares.trials_with(samples, trials, bounds)
+        row = shares.share_row(one.name, kind, condition, counts)
         interval = (np.nan, np.nan, np.nan)
         # Eye movements in opposite directions would cancel in the average.
         if row["artifacts"] >= FEWEST and left is not None and kind != "eye movement":
@@ -273,14 +268,14 @@ def _left(
         wide = bounds[0] - reach, bounds[1] + reach
         at, lags = _within(samples, trials, bounds)
         own = projected(at)
-        free = trials[trials_with(samples, trials, wide) == 0]
+        free = trials[shares.trials_with(samples, trials, wide) == 0]
         other = [projected(trial + lags) for trial in free]
         other = np.array([one.mean() for one in other if len(one)])
         if len(own) < FEWEST or len(other) < 2:
             return (np.nan,) * 3
         interval = stats.ttest_ind(own, other, equal_var=False).confidence_interval(1 - LEVEL)
-        shares = np.r_[own.mean() - other.mean(), interval]
-        return tuple(shares / (1 + shares))  # one was removed of the template
+        left = np.r_[own.mean() - other.mean(), interval]
+        return tuple(left / (1 + left))  # one was removed of the template
 
     return in_trials
 

@@ -21,22 +21,18 @@ def rms_reduction(
     after: BaseRaw,
     events: ArrayLike,
     *,
-    tmin: float = -HALF_WINDOW,
-    tmax: float = HALF_WINDOW,
     picks: str | Sequence[str | int] | None = None,
     reject_by_annotation: bool = True,
     verbose: bool | str | int | None = None,
 ) -> RMSReduction:
-    """Measure how much of the signal around blinks was removed.
+    """Measure how much of the signal within 250 ms of blinks was removed.
 
     Parameters
     ----------
     %(before_after)s
     events : array-like, shape (n_events, 3)
-        MNE events at the blinks, for instance of :func:`mne_otica.find_blink_events`.
-    tmin, tmax : float
-        The window around each event, in seconds. Windows that reach beyond the recording are
-        left out and counted.
+        MNE events at the blinks, for instance of :func:`mne_otica.find_blink_events`. Those whose
+        windows reach beyond the recording are left out and counted.
     %(picks_eeg)s
     reject_by_annotation : bool
         Whether to leave out windows that hold spans annotated as bad.
@@ -55,17 +51,12 @@ def rms_reduction(
     Brain activity in the windows lowers ``overall``, so this figure rewards removing brain
     activity. ``average`` does not, as brain activity cancels in the average over blinks.
     """
-    return benefit_of(Pair.of(before, after, picks, reject_by_annotation), events, (tmin, tmax))
+    return benefit_of(Pair.of(before, after, picks, reject_by_annotation), events)
 
 
-def benefit_of(
-    pair: Pair,
-    events: ArrayLike,
-    limits: tuple[float, float] = (-HALF_WINDOW, HALF_WINDOW),
-    signs: Array | None = None,
-) -> RMSReduction:
+def benefit_of(pair: Pair, events: ArrayLike, signs: Array | None = None) -> RMSReduction:
     """Measure the benefit on arrays, with signs so that opposite steps do not cancel."""
-    bounds = window_bounds(*limits, pair.sfreq)
+    bounds = window_bounds(-HALF_WINDOW, HALF_WINDOW, pair.sfreq)
     samples = pair.samples(events)
     if not len(samples):
         raise ValueError("There are no events, so there is nothing to measure; pass at least one.")
@@ -73,8 +64,7 @@ def benefit_of(
     if not len(used):
         raise ValueError(
             f"No window is left of {len(samples)} event(s): the edges of the recording cut "
-            f"{n_edge}, and {n_bad} hold spans annotated as bad; pass a shorter window (now "
-            f"{limits[0]} to {limits[1]} s) or other events."
+            f"{n_edge}, and {n_bad} hold spans annotated as bad; pass other events."
         )
     kept = np.isin(samples, used)
     signs = np.ones(len(used)) if signs is None else signs[kept]

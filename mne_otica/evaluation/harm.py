@@ -8,15 +8,9 @@ from mne.utils import logger, verbose
 from numpy.typing import ArrayLike, NDArray
 
 from mne_otica.evaluation.measures import Preservation, reduction, rms_ratio
+from mne_otica.signals import windows
 from mne_otica.signals.recording import runs
-from mne_otica.signals.windows import (
-    HALF_WINDOW,
-    Pair,
-    free_samples,
-    free_spectra,
-    rank_of,
-    window_bounds,
-)
+from mne_otica.signals.windows import HALF_WINDOW, Pair
 from mne_otica.utils.checks import warn
 from mne_otica.utils.docs import fill_doc
 
@@ -40,8 +34,6 @@ def preservation(
     after: BaseRaw,
     events: ArrayLike,
     *,
-    tmin: float = -HALF_WINDOW,
-    tmax: float = HALF_WINDOW,
     picks: str | Sequence[str | int] | None = None,
     reject_by_annotation: bool = True,
     verbose: bool | str | int | None = None,
@@ -53,9 +45,7 @@ def preservation(
     %(before_after)s
     events : array-like, shape (n_events, 3)
         MNE events at the blinks. The harm is measured in all samples at least a second away
-        from their windows.
-    tmin, tmax : float
-        The window around each event, in seconds.
+        from their windows, which are those of :func:`mne_otica.rms_reduction`.
     %(picks_eeg)s
     %(reject_spans)s
     %(verbose)s
@@ -65,13 +55,12 @@ def preservation(
     harm : instance of Preservation
         What was removed, overall, per channel and per band; band power and rank.
     """
-    return harm_of(Pair.of(before, after, picks, reject_by_annotation), events, (tmin, tmax))
+    return harm_of(Pair.of(before, after, picks, reject_by_annotation), events)
 
 
 def harm_of(
     pair: Pair,
     events: ArrayLike,
-    limits: tuple[float, float] = (-HALF_WINDOW, HALF_WINDOW),
     sham: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
     brief: bool = False,
     margin: float | None = MARGIN,
@@ -79,7 +68,8 @@ def harm_of(
     """Measure the harm on arrays; ``sham`` are maps and courses removed at sham events."""
     samples, free = pair.samples(events), ~pair.bad
     if margin is not None:
-        free = free_samples(pair, samples, window_bounds(*limits, pair.sfreq), margin)
+        bounds = windows.window_bounds(-HALF_WINDOW, HALF_WINDOW, pair.sfreq)
+        free = windows.free_samples(pair, samples, bounds, margin)
     if free.sum() < 2 * pair.sfreq:
         warn(
             f"Only {free.sum() / pair.sfreq:.1f} s of the recording are away from its "
@@ -90,7 +80,7 @@ def harm_of(
     for start, stop in runs(free):
         one, other = pair.before[:, start:stop], pair.after[:, start:stop]
         power += [np.einsum("ct,ct->c", x, x) for x in (one, other, other - one)]
-    freqs, spectra = (np.zeros(0), np.zeros((3, 0))) if brief else free_spectra(pair, free)
+    freqs, spectra = (np.zeros(0), np.zeros((3, 0))) if brief else windows.free_spectra(pair, free)
     in_band = {
         name: spectra[:, (freqs >= low) & (freqs < high)].sum(axis=1)
         for name, (low, high) in BANDS.items()
@@ -105,8 +95,8 @@ def harm_of(
         freqs=freqs,
         power_before=spectra[0],
         power_after=spectra[1],
-        rank_before=0 if brief else rank_of(pair.before, pair.info),
-        rank_after=0 if brief else rank_of(pair.after, pair.info),
+        rank_before=0 if brief else windows.rank_of(pair.before, pair.info),
+        rank_after=0 if brief else windows.rank_of(pair.after, pair.info),
         ch_names=pair.ch_names,
         seconds=float(free.sum() / pair.sfreq),
         margin=margin,

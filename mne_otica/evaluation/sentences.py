@@ -126,8 +126,8 @@ def evoked_line(facts: Mapping[str, Any]) -> str:
     for name, clean in facts["clean_trials"].items():
         if name not in facts["left_out"]:
             told.append(f"{name} ({clean} of {facts['trials'][name]} trials without blinks)")
-    what = f"without the evoked responses of {' and '.join(told)}" if told else "as is"
-    line = f"fitted {what}"
+    names = " and ".join(told)
+    line = f"fitted without the evoked responses of {names}" if told else "fitted as is"
     if facts["left_out"]:
         line += f"; too few trials without blinks: {', '.join(facts['left_out'])}"
     return _short(line)

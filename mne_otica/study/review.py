@@ -1,8 +1,4 @@
-"""Review of a study: its recordings, worst first, and the decisions of people.
-
-Every change is on disk before it is confirmed, and is rejected if the table has changed since the
-person saw it.
-"""
+"""Review of a study: its recordings, worst first, and the decisions of people."""
 
 import threading
 from collections.abc import Iterator
@@ -27,10 +23,7 @@ _COMPUTING = threading.Lock()
 
 
 class Review:
-    """A study under review by ``who``.
-
-    Recordings are referred to by their indices among those found when the review started.
-    """
+    """A study under review by ``who``; recordings are indices among those found at the start."""
 
     def __init__(self, out: Path, who: str) -> None:
         self.out, self.who = out.absolute(), _one_line(who, "name")
@@ -44,8 +37,8 @@ class Review:
         rows, items = kept_rows(self.out), []
         shown = ("status", "message", "kinds", "harm", "stability", "removed", "warnings")
         for item in self.items:
-            row = rows.get(item.label, item).row
-            facts = {"label": item.label, "changed": self._is_changed(item)}
+            row = rows.get(item.row["recording"], item).row
+            facts = {"label": item.row["recording"], "changed": self._is_changed(item)}
             items.append(facts | {name: row[name] for name in shown})
         name = (self.items[0].recording.bids_root or self.out).name
         return {"name": name, "who": self.who, "recordings": items}
@@ -65,7 +58,7 @@ class Review:
         """Return the components of a recording with topographies, or why there are none."""
         item, work = self._at(index)
         shown = {
-            "label": item.label,
+            "label": item.row["recording"],
             "has_signals": item.recording.path.exists(),
             "has_report": work.path("report", item.recording).is_file(),
             "changed": self._is_changed(item),
@@ -114,7 +107,7 @@ class Review:
         with suppress(OSError):  # a symbolic link may lead to any file of the user
             if path.resolve(strict=True) == self.out.resolve() / path.relative_to(self.out):
                 return path.read_bytes()
-        raise Refusal(HTTPStatus.NOT_FOUND, f"{item.label} has no report.")
+        raise Refusal(HTTPStatus.NOT_FOUND, f"{item.row['recording']} has no report.")
 
     @contextmanager
     def _open(self, index: int, component: int) -> Iterator[Opened]:
@@ -177,7 +170,7 @@ def _now() -> str:
 def _one_line(text: str, what: str) -> str:
     if len(text) > _LONGEST_NOTE:
         told = f"A {what} has at most {_LONGEST_NOTE} characters, not {len(text)}; shorten it."
-        raise Refusal(HTTPStatus.BAD_REQUEST, told)
+        raise ValueError(told)
     return " ".join("".join(one if one.isprintable() else " " for one in text).split())
 
 

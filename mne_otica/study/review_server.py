@@ -174,7 +174,7 @@ class _Handler(BaseHTTPRequestHandler):
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=8)
         asked = dict(pairs)
         if len(asked) != len(pairs):
-            raise _wrong("A parameter is given twice.")
+            raise ValueError("A parameter is given twice.")
         values = [_number(asked, name) for name in needed]
         values += [_number(asked, name) if name in asked else None for name in optional]
         found = getattr(self.server.review, method)(*values)
@@ -192,9 +192,9 @@ class _Handler(BaseHTTPRequestHandler):
         version = _field(body, "version", str)
         status, note, kind = (_field(body, one, str | None) for one in ("status", "note", "kind"))
         if status not in ("good", "bad", None) or {status, note, kind} == {None}:
-            raise _wrong(f"Status {status!r} is neither good nor bad.")
+            raise ValueError(f"Status {status!r} is neither good nor bad.")
         if kind not in (*kinds(), "", None):
-            raise _wrong(f"{kind!r} is no kind of artifact.")
+            raise ValueError(f"{kind!r} is no kind of artifact.")
         return _json(self.server.review.decide(index, component, version, status, note, kind))
 
     def _body(self) -> dict[str, Any]:
@@ -211,9 +211,9 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             body = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise _wrong("The body is not JSON.") from error
+            raise ValueError("The body is not JSON.") from error
         if not isinstance(body, dict):
-            raise _wrong("The body is not a JSON object.")
+            raise ValueError("The body is not a JSON object.")
         return body
 
     def _send(self, status: HTTPStatus, body: bytes, kind: str, headers: dict[str, str]) -> None:
@@ -236,10 +236,6 @@ class _Handler(BaseHTTPRequestHandler):
                     pass
 
 
-def _wrong(message: str) -> Refusal:
-    return Refusal(HTTPStatus.BAD_REQUEST, message)
-
-
 def _json(content: Any) -> Answer:
     return json.dumps(content, allow_nan=False).encode(), _JSON, {}
 
@@ -248,7 +244,7 @@ def _number(asked: dict[str, str], name: str) -> int | float:
     # Seconds are as JavaScript writes any time.
     kind, pattern = (float, r"\d{1,8}(\.\d{1,20})?") if name == "start" else (int, r"\d{1,6}")
     if not re.fullmatch(pattern, asked.get(name, ""), re.ASCII):
-        raise _wrong(f"{name} must be a number.")
+        raise ValueError(f"{name} must be a number.")
     return kind(asked[name])
 
 
@@ -256,5 +252,5 @@ def _field(body: dict[str, Any], name: str, kind: Any) -> Any:
     """Return a field of a decision; booleans do not count as numbers."""
     value = body.get(name)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise _wrong(f"{name} is missing, or has the wrong type.")
+        raise ValueError(f"{name} is missing, or has the wrong type.")
     return value

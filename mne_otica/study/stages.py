@@ -1,5 +1,6 @@
 """The stages of a unit of a study (fit, find, apply, evaluate), each run only if needed."""
 
+import json
 import logging
 import re
 import warnings
@@ -309,13 +310,9 @@ def _write_sidecar(result: Path, content: dict[str, Any]) -> None:
     result.with_suffix(".json").write_bytes(json_text(sealed(content)).encode())
 
 
-def _rounded(value: Any) -> Any:
+def _rounded(content: Any) -> Any:
     """Round the numbers in JSON content: their last digits depend on the alignment of arrays."""
-    if isinstance(value, float):
-        return float(f"{value:.12g}")
-    if isinstance(value, dict):
-        return {name: _rounded(one) for name, one in value.items()}
-    return [_rounded(one) for one in value] if isinstance(value, list) else value
+    return json.loads(json.dumps(content), parse_float=lambda text: float(f"{float(text):.12g}"))
 
 
 def _choose(ica: ICA, exclude: Sequence[int]) -> None:

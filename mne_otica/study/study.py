@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import ExitStack
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 import mne
@@ -163,11 +164,16 @@ def clean_study(
     logger.info(f"{len(recordings)} recording(s), {len(rows)} of them already done.")
     try:
         waiting = [unit for unit, pending in zip(units, todo, strict=True) if pending]
-        rows += _work(waiting, out, options, n_jobs, dask)
+        total = sum(len(unit.recordings) for unit in waiting)
+        done = chain.from_iterable(_run_units(waiting, out, options, n_jobs, dask))
+        for number, row in enumerate(done, 1):
+            told = f"{row['recording']}: {row['status']}, {row['message']}"
+            logger.info(f"[{number}/{total}] {told}")
+            rows.append(row)
     finally:
         files.discard_leftovers(out)  # of workers that were stopped
-        own, kept = {x.name.label for x in recordings}, kept_rows(out).values()
-        others = [x.row for x in kept if x.label not in own and x.recording.path.exists()]
+        own, kept = {x.name.label for x in recordings}, kept_rows(out)
+        others = [x.row for k, x in kept.items() if k not in own and x.recording.path.exists()]
         page = write_summary(out, [*rows, *others])
     logger.info(f"{counted(rows)}. Summary: {page}")
     logger.info("To remove other components, edit *_components.tsv and run again.")
@@ -237,18 +243,6 @@ def _prepare(out: Path, bids_root: str | Path | None) -> None:
         description["DatasetLinks"] = {"raw": link}
     if description != present:
         files.write_text(out, path, json_text(description))
-
-
-def _work(
-    units: list[Unit], out: Path, options: Options, n_jobs: int, dask: str | None
-) -> list[Row]:
-    done, total = [], sum(len(unit.recordings) for unit in units)
-    for rows in _run_units(units, out, options, n_jobs, dask):
-        for row in rows:
-            done.append(row)
-            told = f"{row['recording']}: {row['status']}, {row['message']}"
-            logger.info(f"[{len(done)}/{total}] {told}")
-    return done
 
 
 def _process(unit: Unit, out: Path, options: Options) -> list[Row]:

@@ -11,11 +11,10 @@ from jinja2 import Environment
 from mne_otica.artifacts import kinds
 from mne_otica.evaluation.sentences import PLURALS
 from mne_otica.study.scratch_and_locks import staged
-from mne_otica.study.summary_table import COLUMNS, KIND_COLUMNS, Row, badness, rows_text
+from mne_otica.study.summary_table import COLUMNS, KIND_COLUMNS, MARKS, Row, badness, rows_text
 from mne_otica.viz.html import topography
 from mne_otica.viz.topomap import small_maps
 
-_MARKS = {"failed": "✕", "poor": "!", "unsure": "?", "none": "–", "cleaned": "✓"}
 _PAGES = package_files("mne_otica.study").joinpath("review_page")
 
 
@@ -45,7 +44,7 @@ def page(rows: Sequence[Row], maps: Sequence[tuple[str, str, int]] = ()) -> str:
     names = {kind: PLURALS[kind] for kind in kinds()}
     template = Environment(autoescape=True).from_string(page_file("summary.html"))
     style = page_file("summary.css")
-    return template.render(rows=rows, maps=maps, marks=_MARKS, names=names, style=style)
+    return template.render(rows=rows, maps=maps, marks=MARKS, names=names, style=style)
 
 
 def _topographies(out: Path, rows: Sequence[Row]) -> list[tuple[str, str, int]]:

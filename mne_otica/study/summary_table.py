@@ -15,7 +15,8 @@ from mne_otica.study.scratch_and_locks import WORK, write_text
 from mne_otica.study.sidecars import STAGES, UnitState, json_text, read_json, sealed, unsealed
 
 Row = dict[str, Any]
-STATUSES = ("failed", "poor", "unsure", "none", "cleaned")  # worst first
+# The marks of the statuses, worst first
+MARKS = {"failed": "✕", "poor": "!", "unsure": "?", "none": "–", "cleaned": "✓"}
 _ENTITIES = {"participant_id": "sub", "session_id": "ses", "task": "task", "run": "run"}
 COLUMNS = (
     *("recording", *_ENTITIES, "status", "message", "duration", "rank", "components", "removed"),
@@ -102,7 +103,7 @@ def badness(row: Row) -> tuple[Any, ...]:
     """Return the key of the order in which to look at recordings, worst first."""
     gain = (row["benefit"] or 0.0) - (row["harm"] or 0.0)
     trust = 1.0 if row["stability"] is None else row["stability"]
-    status = STATUSES.index(row["status"])
+    status = list(MARKS).index(row["status"])
     return status, row["converged"] is not False, round(gain, 3), trust, row["recording"]
 
 
@@ -127,11 +128,6 @@ class Kept:
     row: Row
     recording: Recording
     unit: Unit
-
-    @property
-    def label(self) -> str:
-        """The name of the recording."""
-        return self.recording.name.label
 
 
 def keep_row(out: Path, recording: Recording, unit: Unit, row: Row) -> None:

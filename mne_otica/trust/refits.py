@@ -1,20 +1,17 @@
-"""Refits of an ICA on resampled data and from random starts.
-
-They are in the space of its whitened principal components, where the correlation of two components
-is the cosine of their unmixing vectors, so matching needs no pass over the samples.
-"""
-
-from __future__ import annotations
+"""Refits of an ICA on resampled data and from random starts."""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import mne
 import numpy as np
+from mne import BaseEpochs
+from mne.io import BaseRaw
 from mne.parallel import parallel_func
+from mne.preprocessing import ICA
 from mne.utils import ProgressBar, use_log_level
 from numpy.typing import NDArray
 
@@ -22,11 +19,6 @@ from mne_otica import solver
 from mne_otica.ica import METHOD
 from mne_otica.solver._linalg import Channels, one_blas_thread, project, sphering, unit_rows
 from mne_otica.utils.arrays import Array, Single
-
-if TYPE_CHECKING:
-    from mne import BaseEpochs
-    from mne.io import BaseRaw
-    from mne.preprocessing import ICA
 
 MAX_SAMPLES = 30_000  # of a refit
 
@@ -81,7 +73,7 @@ def read(ica: ICA, inst: BaseRaw | BaseEpochs) -> Fitted:
 def _blocks(inst: BaseRaw | BaseEpochs, names: list[str]) -> tuple[Array, NDArray[np.intp], int]:
     """Return the samples, and blocks of about a second that do not cross the ends of epochs."""
     sfreq = inst.info["sfreq"]
-    if isinstance(inst, mne.io.BaseRaw):
+    if isinstance(inst, BaseRaw):
         data = inst.get_data(names, reject_by_annotation="omit", verbose="error")
         block = max(round(sfreq), 1)
         return data, np.arange(0, data.shape[1] - block + 1, block), block
@@ -94,15 +86,12 @@ def _blocks(inst: BaseRaw | BaseEpochs, names: list[str]) -> tuple[Array, NDArra
 
 
 def match(recording: Fitted, ica: ICA, fits: Iterable[Refit]) -> tuple[NDArray, NDArray]:
-    """Find the component of each refit whose time course is most like that of each component.
-
-    Returns the absolute correlation of their maps, shape (n_fits, n_components), and the maps of
-    the refits with sign and length of those of the ICA.
-    """
+    """Return how the maps of refits correlate with those of the ICA, and the maps, aligned."""
     to_channels = recording.colouring.T @ ica.pca_components_[: ica.n_components_]
     own = ica.get_components().T
     correlations, maps = [], []
     for fit in fits:
+        # The correlations of whitened signals, so that no pass over the samples is needed
         cosines = recording.unmixing @ fit.unmixing.T
         best = np.abs(cosines).argmax(axis=1)
         found = np.linalg.inv(fit.unmixing).T[best] @ to_channels

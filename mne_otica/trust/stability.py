@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import mne
 import numpy as np
+from mne import BaseEpochs, Info
+from mne.io import BaseRaw
+from mne.preprocessing import ICA
 from mne.utils import logger, verbose
 from numpy.typing import NDArray
 
@@ -16,9 +18,6 @@ from mne_otica.utils.checks import RandomState, _check_option, _validate_type, a
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from mne import BaseEpochs, Info
-    from mne.io import BaseRaw
-    from mne.preprocessing import ICA
 
 __all__ = ["Stability", "stability"]
 
@@ -35,11 +34,6 @@ class Stability:
 
     Attributes
     ----------
-    index : ndarray, shape (n_components,)
-        The share of the refits in which the component came back. Stable does not mean brain: line
-        noise is stable, too.
-    n_returns : ndarray, shape (n_components,)
-        The number of refits in which it came back.
     matches : ndarray, shape (n_fits, n_components)
         Absolute correlation of the topography of each component with that of the most similar
         component of the refit. It came back if this is at least 0.95.
@@ -74,7 +68,7 @@ class Stability:
 
     @property
     def index(self) -> Array:
-        """The share of the refits in which each component came back."""
+        """The share of the refits in which each component came back; line noise does, too."""
         return self.curve[-1]
 
     @property
@@ -215,24 +209,16 @@ def stability(
     Notes
     -----
     Each refit draws blocks of one second with replacement, as many as the recording has but at
-    most 30 000 samples, whitens them within the principal components of the ICA, and runs the
-    method of the ICA from a random rotation. Epochs are not cut unless they are longer than a
-    second. Each component is matched with the component of the refit that correlates most with it
-    over the whole recording, so order, sign and scale do not matter. It came back if the
-    topographies of the two correlate by at least 0.95, and is stable if it came back in
-    70 percent of the refits. In 13 simulated recordings, 12 of which had a part in the choice of
-    these 70 percent, 96 percent of the stable components had the topography of a true source, for
-    the default fit of this package, and 56 percent of the true ones were stable. A long recording
-    is refitted on a part of it, so its components are at least as reproducible as the index says.
-
-    A high index says nothing about the origin of a component: line noise, a loose electrode and
-    brain rhythms can all be stable. Sources that are always active together, such as a lid and the
-    eye that turns with it, form one stable component.
+    most 30 000 samples, and runs the method of the ICA on them from a random rotation. A component
+    came back if the topography of the component of the refit that correlates most with it over the
+    whole recording correlates with its own by at least 0.95, and is stable if it came back in
+    70 percent of the refits. The page on trusting components says how often that is right. A high
+    index says nothing about the origin of a component: line noise and loose electrodes are stable.
 
     Refits that do not converge count like the others, and a warning gives their number. Refits
     of ``method="infomax"`` and ``"picard"`` take as long as fits by these methods.
     """
-    _validate_type(ica, mne.preprocessing.ICA, "ica", "ICA")
+    _validate_type(ica, ICA, "ica", "ICA")
     if ica.current_fit == "unfitted":
         raise RuntimeError("No fit available. Please fit ICA.")
     _check_option("ica.method", ica.method, tuple(_refits.UNMIX))
@@ -240,7 +226,7 @@ def stability(
         raise ValueError(
             "The ICA has only one component, which comes back always; fit at least two."
         )
-    _validate_type(inst, (mne.io.BaseRaw, mne.BaseEpochs), "inst", "Raw or Epochs")
+    _validate_type(inst, (BaseRaw, BaseEpochs), "inst", "Raw or Epochs")
     _validate_type(n_fits, "int-like", "n_fits")
     if n_fits < MIN_FITS:
         raise ValueError(f"n_fits must be at least {MIN_FITS}, got {n_fits}.")

@@ -9,14 +9,7 @@ from mne_otica.cleaning.result import Cleaned
 from mne_otica.utils.checks import _validate_type
 from mne_otica.utils.docs import fill_doc
 from mne_otica.viz.colours import EVENT, OUTLINE, SIGNED
-from mne_otica.viz.drawing import (
-    axes_in_a_row,
-    bare,
-    course,
-    event_times,
-    finish,
-    info_of,
-)
+from mne_otica.viz.drawing import axes_in_a_row, bare, course, event_times, finish, info_of
 from mne_otica.viz.topomap import plot_map
 
 

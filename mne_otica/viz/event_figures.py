@@ -9,19 +9,8 @@ from mne_otica.cleaning.result import Cleaned, KindResult
 from mne_otica.signals.windows import fullest_window
 from mne_otica.utils.checks import _check_option, _validate_number, _validate_type
 from mne_otica.utils.docs import fill_doc
+from mne_otica.viz import drawing
 from mne_otica.viz.colours import EVENT, PARTS, WINDOW
-from mne_otica.viz.drawing import (
-    HALF,
-    at_events,
-    axes_in_a_row,
-    bare,
-    before_and_after,
-    checked_part,
-    course,
-    cut,
-    event_times,
-    finish,
-)
 
 
 @fill_doc
@@ -51,16 +40,16 @@ def plot_events(
         The figure: thin lines are events, thick lines their mean. Eye movements in opposite
         directions are flipped to have the same sign.
     """
-    part = checked_part(result, kind, by_events=True)
+    part = drawing.checked_part(result, kind, by_events=True)
     _validate_type(n_channels, "int-like", "n_channels")
     _validate_number(n_channels, "n_channels", at_least=1)
     benefit = part.benefit
     names = benefit.most_affected(n_channels)
     # MNE's report distorts figures whose width is not a whole number of pixels.
-    axes = axes_in_a_row(axes, len(names), (10, 3), sharey=True)
+    axes = drawing.axes_in_a_row(axes, len(names), (10, 3), sharey=True)
     for name, ax in zip(names, axes, strict=True):
-        for data, style, label in before_and_after(result, name):
-            times, windows = cut(result, data, part)
+        for data, style, label in drawing.before_and_after(result, name):
+            times, windows = drawing.cut(result, data, part)
             # More lines would only hide each other.
             lines = [np.c_[times, window] for window in windows[:30]]
             ax.add_collection(LineCollection(lines, **(style | dict(linewidth=0.5, alpha=0.4))))
@@ -71,7 +60,7 @@ def plot_events(
         _label_windows(ax, part)
     axes[0].set_ylabel("EEG (µV)")
     axes[0].legend(frameon=False, loc="best")
-    return finish(axes[0], show)
+    return drawing.finish(axes[0], show)
 
 
 @fill_doc
@@ -94,14 +83,15 @@ def plot_removal(
         The time course of the first component of that kind around an event of median size, and its
         average over events, each with the part removed and the part kept.
     """
-    part = checked_part(result, kind, by_events=True)
-    axes = axes_in_a_row(axes, 2, (10, 3), sharey=True)
+    part = drawing.checked_part(result, kind, by_events=True)
+    axes = drawing.axes_in_a_row(axes, 2, (10, 3), sharey=True)
     component = (part.components or result.ica.exclude)[0]  # a person may have chosen others
-    whole, taken = course(result, component), result._taken[result.ica.exclude.index(component)]
+    taken = result._taken[result.ica.exclude.index(component)]
+    whole = drawing.course(result, component)
     pieces = {"component": whole, "removed": taken, "kept": whole - taken}
     windows = {}
     for name, piece in pieces.items():
-        times, windows[name] = cut(result, 1e-6 * piece, part)
+        times, windows[name] = drawing.cut(result, 1e-6 * piece, part)
     heights = np.nanmax(np.abs(windows["removed"]), axis=1)
     median = int(np.argsort(heights)[len(heights) // 2])
     for name, style in PARTS.items():
@@ -113,7 +103,7 @@ def plot_removal(
     for ax in axes:
         _label_windows(ax, part)
     axes[0].legend(frameon=False, loc="best")
-    return finish(axes[0], show)
+    return drawing.finish(axes[0], show)
 
 
 @fill_doc
@@ -146,25 +136,25 @@ def plot_traces(
     figure : instance of Figure
         The figure; ticks are the events that were removed.
     """
-    checked_part(result, by_events=True)
-    raw, benefits = result._filtered, [part.benefit for part in at_events(result)]
+    drawing.checked_part(result, by_events=True)
+    raw, benefits = result._filtered, [part.benefit for part in drawing.at_events(result)]
     worst = max(benefits, key=lambda benefit: benefit.blink_size.max())
     ch_name = worst.most_affected(1)[0] if ch_name is None else ch_name
     _check_option("ch_name", ch_name, tuple(raw.ch_names))
     _validate_number(duration, "duration", at_least=0.1)
     if start is None:
-        sfreq, samples = raw.info["sfreq"], [part.events for part in at_events(result)]
+        sfreq, samples = raw.info["sfreq"], [part.events for part in drawing.at_events(result)]
         length = min(int(duration * sfreq), raw.n_times)
-        limits = length, raw.n_times, int(HALF * sfreq)
+        limits = length, raw.n_times, int(drawing.HALF * sfreq)
         start = fullest_window(raw.samples(np.concatenate(samples)), *limits) / sfreq
     _validate_number(start, "start", at_least=0)
-    (ax,) = axes_in_a_row(ax and [ax], 1, (10, 2.8))
+    (ax,) = drawing.axes_in_a_row(ax and [ax], 1, (10, 2.8))
     shown = (raw.times >= start) & (raw.times <= start + duration)
-    for data, style, label in before_and_after(result, ch_name):
+    for data, style, label in drawing.before_and_after(result, ch_name):
         ax.plot(raw.times[shown], 1e6 * data[shown], label=label, **(style | dict(linewidth=1.0)))
     low = ax.get_ylim()[0]
-    for k, part in enumerate(at_events(result)):
-        times = event_times(result, part)
+    for k, part in enumerate(drawing.at_events(result)):
+        times = drawing.event_times(result, part)
         times = times[(times >= start) & (times <= start + duration)]
         style = EVENT | dict(color=f"C{3 + k}", label=part.event)
         ax.plot(times, np.full(len(times), low), **style)
@@ -172,13 +162,13 @@ def plot_traces(
     ax.set_title(ch_name, loc="left")
     ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=6)
     ax.locator_params(axis="y", nbins=5)
-    bare(ax)
-    return finish(ax, show)
+    drawing.bare(ax)
+    return drawing.finish(ax, show)
 
 
 def _label_windows(ax: Axes, part: KindResult) -> None:
     """Label axes that show windows around events."""
-    ax.set_xticks([-HALF, 0, HALF])
+    ax.set_xticks([-drawing.HALF, 0, drawing.HALF])
     ax.set_xlabel(f"Time from {part.event} (s)")
     ax.locator_params(axis="y", nbins=5)
-    bare(ax)
+    drawing.bare(ax)

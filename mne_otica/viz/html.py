@@ -60,11 +60,4 @@ def topography(image: NDArray[np.float64], name: str) -> str:
     colours, file = matplotlib.colormaps[SIGNED]((image + 1) / 2, bytes=True), io.BytesIO()
     Image.fromarray(colours[..., :3].copy()).save(file, format="png")
     data = base64.b64encode(file.getvalue()).decode()
-    return (
-        f"<svg viewBox='-1.1 -1.2 2.2 2.3' role='img' aria-label='Topography of {name}'>"
-        f"<image href='data:image/png;base64,{data}' x='-1' y='-1' width='2' height='2' "
-        "style='clip-path: circle(50%)'/>"
-        "<path d='M-.12 -.993 L0 -1.13 L.12 -.993' fill='none' stroke='currentColor' "
-        "stroke-width='.03'/><circle r='1' fill='none' stroke='currentColor' "
-        "stroke-width='.03'/></svg>"
-    )
+    return page_file("topography.svg").strip().format(name=name, data=data)

@@ -309,13 +309,6 @@ def test_nothing_to_harm(events):
     assert harm.rank_before == 0
 
 
-def test_windows_are_a_quarter_of_a_second_on_either_side_unless_asked(brain, events):
-    pair = recording(brain), recording(0.9 * brain + 0.01 * brain**2 / 1e-5)
-    for measure, name in ((rms_reduction, "overall"), (preservation, "rms_change")):
-        asked = measure(*pair, events, tmin=-0.25, tmax=0.25)
-        assert getattr(measure(*pair, events), name) == getattr(asked, name)
-
-
 # %% Both
 
 

@@ -33,7 +33,7 @@ def anew(before, out):
 
 
 def number(review, label):
-    return [item.label for item in review.items].index(label)
+    return [item.row["recording"] for item in review.items].index(label)
 
 
 def table_of(out, label="one"):

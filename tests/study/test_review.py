@@ -308,4 +308,4 @@ def test_decision_holds_for_all_runs_of_one_ica(tmp_path):
     study = clean_study(bids_root=tmp_path, concatenate_runs=True, verbose="error")
     rows = {row["recording"]: row for row in study.rows}
     harm = max(one["harm"] for one in shown["kinds"])
-    assert rows[review.items[1].label]["harm"] == pytest.approx(harm, rel=1e-9)
+    assert rows[review.items[1].row["recording"]]["harm"] == pytest.approx(harm, rel=1e-9)
