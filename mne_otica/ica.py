@@ -19,7 +19,7 @@ from mne.utils import fill_doc, logger, verbose
 from numpy.typing import NDArray
 
 from mne_otica.solver._linalg import Channels, one_blas_thread, project
-from mne_otica.solver.otica import check_options, unmix
+from mne_otica.solver.otica import check_options, contrast_of, unmix
 from mne_otica.utils.checks import (
     RandomState,
     _check_option,
@@ -291,7 +291,7 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
     ica.n_iter_, ica.converged_ = int(unmixing.n_iter), bool(unmixing.converged)
     ica.rank_ = channels.rank
     ica.contrast_ = np.zeros(ica.n_components_)
-    ica.contrast_[:size] = unmixing.contrast
+    ica.contrast_[:size] = contrast_of(unmixing, n_samples)
 
 
 def _powers(ica: Any, raw: Any) -> Any:

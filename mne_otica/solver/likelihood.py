@@ -83,10 +83,7 @@ def refine_rotation(objective: Objective, W: Array, tol: float) -> Array:
 
 
 def refine_fully(objective: Objective, W: Array, tol: float) -> Array:
-    """Maximise the likelihood over invertible matrices with unit rows, starting from a rotation.
-
-    Stops when no weight of a step exceeds ``tol``, or it gains next to nothing.
-    """
+    """Maximise the likelihood over invertible matrices with unit rows, starting from a rotation."""
     # Fitting d² weights to N samples lowers L by d² / 2 N by chance.
     negligible = NEGLIGIBLE_SHARE * W.size / (2 * objective.X.shape[1])
     counts, information, smoothness = objective.counts(W), np.ones(len(W)), None

@@ -2,7 +2,6 @@
 
 import time
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from mne.utils import ProgressBar, logger, verbose
@@ -28,19 +27,6 @@ REFINEMENTS = ("auto", "none", "rotation", "full")
 
 class OTICAConvergenceWarning(UserWarning):
     """The solver reached ``max_iter`` before it converged."""
-
-
-class Unmixing(NamedTuple):
-    """An unmixing matrix of whitened data, and information about the fit."""
-
-    W: Array  # as `otica` returns it
-    contrast: Array  # W2² of each component from a Gaussian, less that of noise
-    n_iter: int
-    n_evaluations: int  # passes over the data or a subsample
-    step: float  # largest rotation angle of the last iteration, in radians
-    # The angle fell below the tolerance, several iterations hardly improved the objective, or no
-    # step along the gradient did. The "riemannian" schedule counts as converged.
-    converged: bool
 
 
 @verbose
@@ -185,7 +171,7 @@ def unmix(
     refine: str = "auto",
     compute: str = "low",
     random_state: RandomState = 0,
-) -> Unmixing:
+) -> Solution:
     """Separate whitened data into independent components; see `otica` for the parameters."""
     max_iter = check_options(algorithm, max_iter, tol, refine, compute)
     rng = as_generator(random_state)
@@ -225,7 +211,7 @@ def refit(
     max_iter: int | str = "auto",
     tol: float = 3e-3,
     refine: str = "auto",
-) -> Unmixing:
+) -> Solution:
     """Separate whitened data by a local optimisation: for many fits of resampled data."""
     max_iter = check_options("newton", max_iter, tol, refine, "low")
     X, W = np.asarray(X, dtype=np.float32), _initial_rotation(w_init, len(X))
@@ -342,15 +328,18 @@ def _chosen_refinement(refine: str, X: NDArray) -> str:
     return "full" if error < 1e-4 else "rotation"
 
 
-def _in_order(solution: Solution, X: NDArray) -> Unmixing:
+def contrast_of(solution: Solution, n_samples: int) -> Array:
+    """Return W2² of each component from a Gaussian, less that of noise."""
+    power = 1 + np.mean(gaussian_targets(n_samples) ** 2)
+    return power - 2 * solution.correlation - gaussian_floor(n_samples)
+
+
+def _in_order(solution: Solution, X: NDArray) -> Solution:
     """Sort the components by contrast, and make their large deflections positive."""
-    n_samples = X.shape[1]
     order = np.argsort(solution.correlation, kind="stable")
     W = solution.W[order]
     mean = (W @ X.mean(axis=1, dtype=np.float64))[:, np.newaxis]
     parts = (W @ X[:, chunk] - mean for chunk in chunks(X))
     skewness = sum(np.einsum("ij,ij,ij->i", Y, Y, Y) for Y in parts)
     W = W * np.where(skewness < 0, -1.0, 1.0)[:, np.newaxis]
-    power = 1 + np.mean(gaussian_targets(n_samples) ** 2)
-    contrast = power - 2 * solution.correlation[order] - gaussian_floor(n_samples)
-    return Unmixing(W, contrast, *solution[2:])
+    return solution._replace(W=W, correlation=solution.correlation[order])
