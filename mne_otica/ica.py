@@ -340,15 +340,11 @@ def _rank_causes(info: Info, channels: Channels) -> str:
     n_active = sum(projector["active"] for projector in info["projs"])
     if n_active:
         causes.append(f"{n_active} active projector(s), such as SSP")
-    types = np.array(info.get_channel_types())
-    unit = np.empty(len(types))
-    for kind in set(types):
-        unit[types == kind] = np.linalg.norm(channels.std[types == kind])
-    std = np.where(channels.std > 0, channels.std, unit)
+    std = np.where(channels.std > 0, channels.std, 1.0)
     null = channels._axes[:, : len(std) - channels.rank]
-    null = np.linalg.qr(null * (unit / std)[:, np.newaxis])[0]
-    eeg = (types == "eeg") / np.sqrt(max(np.sum(types == "eeg"), 1))
-    if np.linalg.norm(eeg @ null) > 0.99:
+    null = np.linalg.qr(null / std[:, np.newaxis])[0]
+    eeg = np.array(info.get_channel_types()) == "eeg"
+    if np.linalg.norm(eeg @ null) > 0.99 * np.sqrt(eeg.sum()):
         causes.append("average reference")
     # A copy of another channel has a half, an interpolated one more; a reference spreads over all.
     dependent = np.flatnonzero(np.sum(null**2, axis=1) > 0.45)

@@ -167,15 +167,12 @@ def search(
     inst: BaseRaw | BaseEpochs,
     *,
     artifacts: Sequence[str] | None = None,
-    max_components: int = _BLINK_COMPONENTS,
+    max_components: int = _BLINK_COMPONENTS,  # of blinks
     reject_by_annotation: bool = True,
     ch_name: Mapping[str, str | Sequence[str]] | None = None,
-    channels: Signals | None = None,
+    channels: Signals | None = None,  # of the recording, if it was read
 ) -> ArtifactScores:
-    """Judge all components for all kinds, and warn of broken sensors of those in ``artifacts``.
-
-    ``max_components`` limits blinks only; ``channels`` are those of a recording that was read.
-    """
+    """Judge all components for all kinds, and warn of broken sensors of those in ``artifacts``."""
     known = _Known.of(ica, inst, ch_name, reject_by_annotation, channels)
     most = dict.fromkeys(kinds()) | {"blink": max_components}
     return known.judge(most, check_kinds(artifacts), ACCEPT)
@@ -294,10 +291,7 @@ def blink_times(
     ch_name: str | Sequence[str] | None = None,
     reject_by_annotation: bool = True,
 ) -> tuple[Samples, str]:
-    """Return the samples of blinks, ``first_samp`` included, and where they come from.
-
-    The sources are those of `find_artifact_events`.
-    """
+    """Return the samples of blinks, ``first_samp`` included, and where they come from."""
     names = _channels(inst.info, "blink", ch_name)
     if ica is None or ch_name is not None:
         signals = Signals.of_channels(inst, names, reject_by_annotation)

@@ -20,7 +20,7 @@ from mne_otica.evaluation.methods_section import mark_cleaned
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
 from mne_otica.removal.remove import without
 from mne_otica.signals.low_rate import Signals
-from mne_otica.signals.reading import HIGHEST, LowRate, check_band, names_to_read
+from mne_otica.signals.reading import HIGHEST, LowRate, check_band, names_to_read, of_steps
 from mne_otica.signals.recording import mark_bad, quiet, with_bads
 from mne_otica.signals.windows import Events, conditions_of
 from mne_otica.trust.stability import stability as find_stability
@@ -192,7 +192,7 @@ def cleaned_raw(
     options |= {"artifacts": list(artifacts), "evoked_free": free}
     settings = settings_of(ica, raw, filtered.info["sfreq"], **options)
     if inside is not None:
-        mark_bad(filtered, filtered.of_steps(~inside), "BAD_no_epoch")
+        mark_bad(filtered, of_steps(~inside, step), "BAD_no_epoch")
     result, taken = conclude_useful(raw, filtered, ica, found, settings, suspects)
     result = replace(result, raw=without(raw, ica, taken.courses))
     mark_cleaned(result.raw.info, taken)
