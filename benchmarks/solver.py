@@ -87,8 +87,8 @@ SCALING_METHODS = ("OT-ICA", "FastICA", "Picard (ortho, extended)")
 
 
 def whitened(X: NDArray) -> NDArray[np.float64]:
-    whitening = Channels(X).whitening()
-    return project(whitening.K, X, whitening.mean, np.float64)
+    K, mean = Channels(X).whitening()
+    return project(K, X, mean, np.float64)
 
 
 def sample_recording() -> NDArray[np.float64]:
@@ -115,9 +115,9 @@ def halves(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Cut into two parts of every other ten seconds, both whitened as the one fitted demands."""
     chosen = np.arange(signals.shape[1]) // int(HALF_SECONDS * sfreq) % 2 == fitted
-    whitening = Channels(signals[:, chosen]).whitening()
+    K, mean = Channels(signals[:, chosen]).whitening()
     parts = (signals[:, chosen], signals[:, ~chosen])
-    return tuple(project(whitening.K, part, whitening.mean, np.float64) for part in parts)
+    return tuple(project(K, part, mean, np.float64) for part in parts)
 
 
 def simulation(n_channels: int, n_samples: int) -> NDArray[np.float64]:

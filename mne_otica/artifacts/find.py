@@ -100,8 +100,6 @@ def find_bads_artifacts(
     Heartbeat-evoked potentials are brain activity. A component that holds the field of the heart
     may hold some of them; to study them, do not remove it.
     """
-    _validate_type(ica, ICA, "ica", "an ICA instance")
-    _validate_type(inst, (BaseRaw, BaseEpochs), "inst", "Raw or Epochs")
     names = check_kinds(artifacts)
     _validate_number(threshold, "threshold")
     _validate_type(max_components, ("int-like", None), "max_components")

@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from mne_otica.artifacts.components import Components
 
 METHOD = "mne-otica"
-# The first five are those of mne-bids-pipeline, the next three those of mne-icalabel.
-COLUMNS = (
-    "component",
-    "type",
-    "description",
-    "status",
-    "status_description",
-    "annotate_method",
-    "annotate_author",
-    "ic_type",
-)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -311,9 +300,17 @@ def component_rows(
         kinds_of = [kind for kind, some in removed.items() if k in some]
         own = [r for r in scores.rows if r.component == k and (not kinds_of or r.kind in kinds_of)]
         best = max(own, key=lambda r: r.probability)
-        status = "bad" if kinds_of else "good"  # removed entirely or in part
-        values = (str(k), "ica", "Independent Component", status, _why(best, bool(kinds_of)))
-        named = dict(zip(COLUMNS, (*values, METHOD, METHOD, label), strict=True))
+        # The first five are those of mne-bids-pipeline, the next three those of mne-icalabel.
+        named = {
+            "component": str(k),
+            "type": "ica",
+            "description": "Independent Component",
+            "status": "bad" if kinds_of else "good",  # bad if removed entirely or in part
+            "status_description": _why(best, bool(kinds_of)),
+            "annotate_method": METHOD,
+            "annotate_author": METHOD,
+            "ic_type": label,
+        }
         rows.append(named | {kind: f"{chances[k, j]:.4f}" for j, kind in enumerate(scores.kinds)})
     return rows
 

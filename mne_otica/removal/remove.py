@@ -147,13 +147,11 @@ def remove_artifacts(
     eyes rest. Muscle activity above 15 Hz is what exceeds the spectrum expected of brain activity,
     without rhythms; below 15 Hz nothing is removed.
     """
-    _validate_type(inst, (BaseRaw, BaseEpochs), "inst", "Raw or Epochs")
-    _validate_type(ica, ICA, "ica", "an ICA instance")
+    check_ica(ica, inst)
     _validate_type(artifacts, str, "artifacts")
     check_kinds([artifacts], "artifacts")
     _check_option("removal", removal, REMOVALS)
     _validate_flag(reject_by_annotation, "reject_by_annotation")
-    check_ica(ica, inst)
     exclude = check_components(ica, ica.exclude if exclude is None else exclude, "exclude")
     with quiet():
         cleaned = inst.copy().load_data()  # drops bad epochs

@@ -290,6 +290,8 @@ def check_names(ch_name: str | Sequence[str], known: Sequence[str]) -> list[str]
 
 def check_ica(ica: mne.preprocessing.ICA, inst: BaseRaw | BaseEpochs) -> None:
     """Raise unless the ICA is fitted, has EEG channels, and belongs to the recording."""
+    _validate_type(ica, mne.preprocessing.ICA, "ica", "an ICA instance")
+    _validate_type(inst, (BaseRaw, BaseEpochs), "inst", "Raw or Epochs")
     if ica.current_fit == "unfitted":
         raise RuntimeError("The ICA is not fitted; call ica.fit(raw) first.")
     missing = [ch for ch in ica.ch_names if ch not in inst.ch_names]

@@ -147,12 +147,6 @@ def filtered_copy(raw: BaseRaw, l_freq: float | None, h_freq: float | None) -> L
     return LowRate.of(raw, fitted_names(raw), h_freq=h_freq).filtered(l_freq, h_freq)
 
 
-def names_to_read(raw: BaseRaw) -> list[str]:
-    """Return the good channels that are fitted, and those that see an artifact directly."""
-    picks = mne.pick_types(raw.info, meg=False, eog=True, ecg=True, emg=True)
-    return fitted_names(raw) + [raw.ch_names[k] for k in picks]
-
-
 def fitted_names(raw: BaseRaw) -> list[str]:
     """Return the good EEG channels; raise if there are not two."""
     picks = mne.pick_types(raw.info, eeg=True, exclude="bads")

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mne_otica.solver import algorithm as newton
 from mne_otica.solver import riemannian
-from mne_otica.solver._linalg import Channels, Whitening, chunks, one_blas_thread, project
+from mne_otica.solver._linalg import Channels, chunks, nearest_rotation, one_blas_thread, project
 from mne_otica.solver.contrast import Solution, gaussian_floor, gaussian_targets, let_work_go
 from mne_otica.utils.arrays import Array
 from mne_otica.utils.checks import (
@@ -149,10 +149,9 @@ def otica(
     )
     fit = partial(fit, compute=compute, random_state=random_state)
     if whiten:
-        whitening = _whitening(X, n_components)
-        K = whitening.K
-        unmixing = fit(project(K, X, whitening.mean, np.float32))
-        Y = project(unmixing.W @ K, X, whitening.mean, np.float64)
+        K, mean = _whitening(X, n_components)
+        unmixing = fit(project(K, X, mean, np.float32))
+        Y = project(unmixing.W @ K, X, mean, np.float64)
     else:
         _check_white(X, n_components)
         unmixing = fit(X)
@@ -241,7 +240,7 @@ def check_options(
     return int(max_iter)
 
 
-def _whitening(X: NDArray, n_components: int | float | None) -> Whitening:
+def _whitening(X: NDArray, n_components: int | float | None) -> tuple[Array, Array]:
     _validate_type(n_components, ("int-like", float, None), "n_components")
     channels = Channels(X)
     rank = channels.rank
@@ -308,13 +307,10 @@ def _initial_rotation(w_init: ArrayLike | None, size: int) -> Array:
         raise ValueError(
             f"w_init must have shape ({size}, {size}), one row per component, got {w_init.shape}."
         )
-    left, stretch, right = np.linalg.svd(w_init)
-    if stretch[-1] < 1e-10 * stretch[0]:
-        raise ValueError(
-            f"w_init is singular (smallest singular value {stretch[-1]:.2g}, largest "
-            f"{stretch[0]:.2g}); pass an invertible matrix, or None for the principal axes."
-        )
-    return left @ right
+    if (condition := np.linalg.cond(w_init)) > 1e10:
+        told = "pass an invertible matrix, or None for the principal axes."
+        raise ValueError(f"w_init is singular (condition number {condition:.2g}); {told}")
+    return nearest_rotation(w_init)
 
 
 def _chosen_refinement(refine: str, X: NDArray) -> str:
