@@ -376,8 +376,7 @@ def sensor_names(
         none = dict.fromkeys(SENSORS, False)
         picks = {name: mne.pick_types(info, meg=False, **none | {name: True}) for name in SENSORS}
         return {name: [info["ch_names"][k] for k in some] for name, some in picks.items()}
-    unknown = sorted(set(ch_name) - set(SENSORS))
-    if unknown:
+    if unknown := sorted(set(ch_name) - set(SENSORS)):
         raise ValueError(f"ch_name has {unknown}, but only {list(SENSORS)} are known.")
     return {name: check_names(some, info["ch_names"]) for name, some in ch_name.items()}
 

@@ -297,8 +297,7 @@ def without(raw: BaseRaw, ica: ICA, courses: Array) -> BaseRaw:
 def check_components(ica: ICA, components: Sequence[int], name: str) -> list[int]:
     """Return the components without duplicates; raise if any does not exist."""
     chosen = [int(k) for k in components]
-    wrong = [k for k in chosen if not 0 <= k < ica.n_components_]
-    if wrong:
+    if wrong := [k for k in chosen if not 0 <= k < ica.n_components_]:
         raise ValueError(
             f"{name} names the components {wrong}, but the ICA has {ica.n_components_}, counted "
             "from 0; pass some of these."

@@ -294,8 +294,7 @@ def check_ica(ica: mne.preprocessing.ICA, inst: BaseRaw | BaseEpochs) -> None:
     _validate_type(inst, (BaseRaw, BaseEpochs), "inst", "Raw or Epochs")
     if ica.current_fit == "unfitted":
         raise RuntimeError("The ICA is not fitted; call ica.fit(raw) first.")
-    missing = [ch for ch in ica.ch_names if ch not in inst.ch_names]
-    if missing:
+    if missing := [ch for ch in ica.ch_names if ch not in inst.ch_names]:
         raise RuntimeError(
             f"The recording lacks {len(missing)} channel(s) that the ICA was fitted on "
             f"({', '.join(missing[:5])}); pass the recording that the ICA belongs to."
