@@ -43,7 +43,6 @@ from mne_otica.cleaning.found import Decision
 from mne_otica.evaluation.sentences import LONGEST
 from mne_otica.removal.remove import take_out
 from mne_otica.signals.low_rate import filtered
-from mne_otica.signals.reading import filtered_copy
 from mne_otica.signals.unmixing import maps_in_volts, unmixing_in_volts
 from mne_otica.simulation import simulate_raw
 from mne_otica.simulation.sources import Head
@@ -85,8 +84,7 @@ def judged(case: Case) -> list[dict]:
 
 def removed(case: Case) -> list[dict]:
     """Return the errors of removal of each kind."""
-    copy = filtered_copy(case.raw, *BAND)
-    decisions = find(case.raw, case.ica, list(kinds()), 2, True, filtered=copy).decisions
+    decisions = find(case.raw, case.ica, list(kinds()), 2, True).decisions
     return [one for kind in kinds() for one in removal_errors(case, decisions[kind], kind)]
 
 

@@ -148,9 +148,8 @@ def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
     # Steps are turned to their direction at the channel from which most is removed.
     maps = sides.maps[:, part.components]
     most = np.argmax(np.sum((maps @ sides.in_band[kind]) ** 2, axis=1))
-    signs = signs_of(
-        kind, maps[[most]] @ part.courses, measured[:, 0] - filtered.origin, filtered.sfreq
-    )
+    samples, course = measured[:, 0] - filtered.origin, maps[[most]] @ part.courses
+    signs = signs_of(kind, course, samples, filtered.sfreq)
     with quiet():
         try:
             benefit = benefit_of(cleaned, measured, signs=signs)

@@ -13,7 +13,7 @@ from mne_otica.evaluation.sentences import PLURALS, component_names
 from mne_otica.ica import ICA
 from mne_otica.removal.remove import REMOVALS, to_take
 from mne_otica.signals.low_rate import Signals
-from mne_otica.signals.reading import LowRateRaw
+from mne_otica.signals.reading import LowRateRaw, filtered_copy
 from mne_otica.signals.recording import annotated_bad, quiet
 from mne_otica.signals.windows import HALF_WINDOW, whole_windows, window_bounds
 from mne_otica.utils.checks import _check_option, _validate_flag, _validate_number, _validate_type
@@ -47,7 +47,8 @@ def find(
     reject: bool,
     *,
     removal: str = "events",
-    filtered: LowRateRaw,
+    band: tuple[float | None, float | None] = (1.0, 40.0),
+    filtered: LowRateRaw | None = None,
     channels: Signals | None = None,
 ) -> Found:
     """Find the artifacts, and set ``ica.exclude`` to the components whose removal does good."""
@@ -57,6 +58,7 @@ def find(
     found = judged(raw, ica, scores, artifacts, reject)
     if not ica.exclude:
         return found
+    filtered = filtered_copy(raw, *band) if filtered is None else filtered
     taken = to_take(raw, ica, found.decisions, {"removal": removal, "reject_by_annotation": reject})
     return cross_checked(found, taken, ica, filtered, reject, filtered.like)
 
