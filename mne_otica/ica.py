@@ -337,8 +337,7 @@ def _rank_causes(info: Info, channels: Channels) -> str:
     causes = []
     if len(channels.constant):
         causes.append(f"constant channels {_names(info, channels.constant)}")
-    n_active = sum(projector["active"] for projector in info["projs"])
-    if n_active:
+    if n_active := sum(projector["active"] for projector in info["projs"]):
         causes.append(f"{n_active} active projector(s), such as SSP")
     std = np.where(channels.std > 0, channels.std, 1.0)
     null = channels._axes[:, : len(std) - channels.rank]
