@@ -299,8 +299,8 @@ def check_components(ica: ICA, components: Sequence[int], name: str) -> list[int
     chosen = [int(k) for k in components]
     if wrong := [k for k in chosen if not 0 <= k < ica.n_components_]:
         raise ValueError(
-            f"{name} names the components {wrong}, but the ICA has {ica.n_components_}, counted "
-            "from 0; pass some of these."
+            f"{name} holds {wrong}, but the ICA has {ica.n_components_} components, counted from "
+            "0; pass some of these."
         )
     return list(dict.fromkeys(chosen))
 
