@@ -308,7 +308,7 @@ BAD = [
         remove_artifacts,
         lambda: remove_artifacts(raw(), cleaned().ica, exclude=[99]),
         ValueError,
-        "components .99., but the ICA has",
+        "exclude holds .99., but the ICA has",
     ),
     (
         remove_artifacts,
