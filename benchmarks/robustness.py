@@ -106,8 +106,8 @@ def shrunk(fit: Fit) -> Fit:
     def fit_shrunk(X: NDArray) -> NDArray:
         norms = np.linalg.norm(X, axis=0)
         small = X * np.minimum(1, LARGEST_NORM * np.median(norms) / norms)
-        whitening = Channels(small).whitening()
-        return fit(project(whitening.K, small, whitening.mean, np.float64)) @ whitening.K
+        K, mean = Channels(small).whitening()
+        return fit(project(K, small, mean, np.float64)) @ K
 
     return fit_shrunk
 
@@ -131,9 +131,9 @@ ON_RECORDINGS: dict[str, Fit] = {
 
 def errors(X: NDArray, mixing: NDArray) -> list[float]:
     """Return the Amari index of each method."""
-    whitening = Channels(X).whitening()
-    white = project(whitening.K, X, whitening.mean, np.float64)
-    return [amari_index(fit(white) @ whitening.K, mixing) for fit in METHODS.values()]
+    K, mean = Channels(X).whitening()
+    white = project(K, X, mean, np.float64)
+    return [amari_index(fit(white) @ K, mixing) for fit in METHODS.values()]
 
 
 def few_samples() -> Iterator[str]:
@@ -256,11 +256,8 @@ def held_out(
             few = 2 * len(first) ** 2
             if few >= first.shape[1]:
                 continue
-            whitening = Channels(first[:, :few]).whitening()
-            first, rest = (
-                project(whitening.K, part, whitening.mean, np.float64)
-                for part in (first[:, :few], rest)
-            )
+            K, mean = Channels(first[:, :few]).whitening()
+            first, rest = (project(K, part, mean, np.float64) for part in (first[:, :few], rest))
         if not rest.shape[1]:
             return
         unmixings = [fit(first) for fit in methods.values()]

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from unittest.mock import patch
 
 import mne
 import numpy as np
@@ -26,14 +27,16 @@ from mne_otica import datasets
 from mne_otica.metrics import residual_dependence
 from mne_otica.simulation import mixture, simulate_raw
 from mne_otica.solver._linalg import Channels, project
+from mne_otica.solver.contrast import Objective
 from mne_otica.solver.otica import unmix
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
 def fit_otica(X: NDArray) -> tuple[NDArray, int]:
-    unmixing = unmix(X, random_state=0)
-    return unmixing.W, unmixing.n_evaluations
+    with patch.object(Objective, "counts", autospec=True, side_effect=Objective.counts) as passes:
+        unmixing = unmix(X, random_state=0)
+    return unmixing.W, passes.call_count
 
 
 def fit_fastica(X: NDArray) -> tuple[NDArray, int]:
@@ -84,8 +87,8 @@ SCALING_METHODS = ("OT-ICA", "FastICA", "Picard (ortho, extended)")
 
 
 def whitened(X: NDArray) -> NDArray[np.float64]:
-    whitening = Channels(X).whitening()
-    return project(whitening.K, X, whitening.mean, np.float64)
+    K, mean = Channels(X).whitening()
+    return project(K, X, mean, np.float64)
 
 
 def sample_recording() -> NDArray[np.float64]:
@@ -112,9 +115,9 @@ def halves(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Cut into two parts of every other ten seconds, both whitened as the one fitted demands."""
     chosen = np.arange(signals.shape[1]) // int(HALF_SECONDS * sfreq) % 2 == fitted
-    whitening = Channels(signals[:, chosen]).whitening()
+    K, mean = Channels(signals[:, chosen]).whitening()
     parts = (signals[:, chosen], signals[:, ~chosen])
-    return tuple(project(whitening.K, part, whitening.mean, np.float64) for part in parts)
+    return tuple(project(K, part, mean, np.float64) for part in parts)
 
 
 def simulation(n_channels: int, n_samples: int) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from mne.utils import fill_doc, logger, verbose
 from numpy.typing import NDArray
 
 from mne_otica.solver._linalg import Channels, one_blas_thread, project
-from mne_otica.solver.otica import check_options, unmix
+from mne_otica.solver.otica import check_options, contrast_of, unmix
 from mne_otica.utils import checks
 
 METHOD = "otica"
@@ -285,7 +285,7 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
     ica.n_iter_, ica.converged_ = int(unmixing.n_iter), bool(unmixing.converged)
     ica.rank_ = channels.rank
     ica.contrast_ = np.zeros(ica.n_components_)
-    ica.contrast_[:size] = unmixing.contrast
+    ica.contrast_[:size] = contrast_of(unmixing, n_samples)
 
 
 def _powers(ica: Any, raw: Any) -> Any:
@@ -331,18 +331,13 @@ def _rank_causes(info: Info, channels: Channels) -> str:
     causes = []
     if len(channels.constant):
         causes.append(f"constant channels {_names(info, channels.constant)}")
-    n_active = sum(projector["active"] for projector in info["projs"])
-    if n_active:
+    if n_active := sum(projector["active"] for projector in info["projs"]):
         causes.append(f"{n_active} active projector(s), such as SSP")
-    types = np.array(info.get_channel_types())
-    unit = np.empty(len(types))
-    for kind in set(types):
-        unit[types == kind] = np.linalg.norm(channels.std[types == kind])
-    std = np.where(channels.std > 0, channels.std, unit)
+    std = np.where(channels.std > 0, channels.std, 1.0)
     null = channels._axes[:, : len(std) - channels.rank]
-    null = np.linalg.qr(null * (unit / std)[:, np.newaxis])[0]
-    eeg = (types == "eeg") / np.sqrt(max(np.sum(types == "eeg"), 1))
-    if np.linalg.norm(eeg @ null) > 0.99:
+    null = np.linalg.qr(null / std[:, np.newaxis])[0]
+    eeg = np.array(info.get_channel_types()) == "eeg"
+    if np.linalg.norm(eeg @ null) > 0.99 * np.sqrt(eeg.sum()):
         causes.append("average reference")
     # A copy of another channel has a half, an interpolated one more; a reference spreads over all.
     dependent = np.flatnonzero(np.sum(null**2, axis=1) > 0.45)

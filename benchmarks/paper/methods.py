@@ -80,12 +80,12 @@ def separate(mixture: Mixture, method: str) -> dict:
 
 def unmixing(mixture: Mixture, method: str) -> NDArray[np.float64]:
     """Whiten and unmix; return the whole unmixing matrix."""
-    whitening = Channels(mixture.X).whitening()
-    X = project(whitening.K, mixture.X, whitening.mean, np.float64)
+    K, mean = Channels(mixture.X).whitening()
+    X = project(K, mixture.X, mean, np.float64)
 
     def error(W: NDArray) -> float:
-        return amari_index(W @ whitening.K, mixture.mixing)
+        return amari_index(W @ K, mixture.mixing)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # peers stop at their limits; their errors show it
-        return METHODS[method].fit(X, error) @ whitening.K
+        return METHODS[method].fit(X, error) @ K

@@ -149,10 +149,7 @@ def _ranks(components: Components) -> Callable[[ArtifactRow], tuple[int, float]]
 def _keep_together(
     rows: list[ArtifactRow], components: Components, threshold: float
 ) -> list[ArtifactRow]:
-    """Keep the best component, and further ones only if they are active at its blinks.
-
-    These hold the rotation of the eyes while the lid is closed, or a part of the lid artifact.
-    """
+    """Keep the best component, and further ones only if they are active at its blinks."""
     if not rows or rows[0].answer != "yes":
         return rows
     first, *others = rows
@@ -253,10 +250,7 @@ def with_one_map(signals: Signals, peaks: Array) -> Array:
 
 
 def with_confirmed(signals: Signals, found: Times, candidates: Array) -> Array:
-    """Return the peaks of channels, and candidates of a component that these channels confirm.
-
-    Small blinks may be visible only on average: if that is significant, all are confirmed.
-    """
+    """Return the peaks of channels, and candidates of a component that these channels confirm."""
     one = signals.prepared.middle([signals.names.index(name) for name in found.names])
     apart = ev.REFRACTORY * one.sfreq
     new = np.array([c for c in candidates if np.all(np.abs(found.peaks - c) > apart)])
@@ -264,6 +258,7 @@ def with_confirmed(signals: Signals, found: Times, candidates: Array) -> Array:
     if not len(new) or not scale > 0:
         return found.peaks
     heights = found.polarity * one.band[0][np.round(new).astype(int)] / scale
+    # Small blinks may be visible only on average: if that is significant, all are confirmed.
     on_average = heights.mean() * np.sqrt(len(new)) > 5
     return np.sort(np.r_[found.peaks, new[(heights > LARGE) | on_average]])
 

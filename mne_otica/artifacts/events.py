@@ -71,6 +71,9 @@ def describe(prepared: Prepared, index: int, peaks: Samples, polarity: int) -> E
     refined = _refine(band, peaks)
     # As far as the event itself reaches: eyes that flutter blink again after 0.2 s.
     reach = np.clip(1.6 * width, 0.12, 0.25)
+    # Bursts: the inverse of the chance that two events are within 5 s, 1 for a single one
+    times = peaks / sfreq
+    near_each = np.searchsorted(times, times + 5.0) - np.searchsorted(times, times - 5.0)
     return Evidence(
         peaks=refined,
         typical_peaks=refined[_alike(band, peaks, widths, sfreq)],
@@ -83,16 +86,14 @@ def describe(prepared: Prepared, index: int, peaks: Samples, polarity: int) -> E
         rebound=rebound,
         onset=onset,
         shift=_shift(windows_around(slow, peaks, _AFTERWARDS[1], sfreq), sfreq),
-        bursts=_bursts(peaks / sfreq),
+        bursts=float(len(peaks) / near_each.mean()),
     )
 
 
 def _typical(heights: Array, prepared: Prepared) -> float:
-    """Return the typical height of the largest kind of events that is not rare.
-
-    The median of the highest: at least two a minute, of someone who hardly blinks, and a third of
-    those above the noise, so that a single artifact with many peaks does not determine it.
-    """
+    """Return the typical height of the largest kind of events: the median of the highest."""
+    # At least two a minute, of someone who hardly blinks, and a third of those above the noise,
+    # so that a single artifact with many peaks does not determine it.
     few = max(5, int(prepared.duration / 60 * 2), int((heights >= _NOISE).sum() / 3))
     return float(np.median(np.sort(heights)[-few:])) if len(heights) else 0.0
 
@@ -111,12 +112,6 @@ def _above_noise(heights: Array) -> float:
     heights = np.sort(heights)
     jumps = np.where(heights[:-1] < _NOISE, heights[1:] / heights[:-1], 0.0)
     return heights[np.argmax(jumps) + 1] if jumps.max(initial=0.0) >= 1.5 else 0.0
-
-
-def _bursts(times: Array) -> float:
-    """Return the inverse of the chance that two events are within 5 s: 1 for a single burst."""
-    near = np.searchsorted(times, times + 5.0) - np.searchsorted(times, times - 5.0)
-    return float(len(times) / near.mean())
 
 
 def _consistency(windows: Array) -> float:
@@ -182,10 +177,7 @@ def _refine(x: Array, peaks: Samples) -> Array:
 
 
 def _alike(x: Array, peaks: Samples, widths: Array, sfreq: float) -> Mask:
-    """Tell which events have shape and width of the median event; all, if there are few.
-
-    The bound is low, so that a blink on top of another artifact still counts as one.
-    """
+    """Tell which events have shape and width of the median event; all, if there are few."""
     n = int(round(0.2 * sfreq))
     # At the edges of the recording a window repeats its last sample.
     windows = x[np.clip(peaks[:, np.newaxis] + np.arange(-n, n + 1), 0, x.size - 1)]
@@ -193,15 +185,12 @@ def _alike(x: Array, peaks: Samples, widths: Array, sfreq: float) -> Mask:
         return np.ones(len(windows), bool)
     median = np.median(windows, axis=0)
     ratio = widths / np.median(widths)
+    # The bound is low, so that a blink on top of another artifact still counts as one.
     return (correlation(windows, median) >= 0.35) & (ratio > 0.5) & (ratio < 2)
 
 
 def along(prepared: Prepared, index: int, events: Samples, blinks: Samples) -> dict[str, float]:
-    """Return what a signal does at the blinks of another one: height and consistency as above.
-
-    The coincidence is the share that is there, beyond chance, of its events and of all the time
-    that it is large, whichever is less.
-    """
+    """Return what a signal does at the blinks of another one: height and consistency as above."""
     band, good, sfreq = prepared.band[index], prepared.good, prepared.sfreq
     scale = prepared.background[index]
     windows = windows_around(band, blinks, _TOGETHER, sfreq)
@@ -210,6 +199,7 @@ def along(prepared: Prepared, index: int, events: Samples, blinks: Samples) -> d
     at_blinks = _near(blinks, prepared)
     large = good & (np.abs(band) > LARGE * scale)
     chance = at_blinks[good].mean()
+    # Of its events and of all the time that it is large, whichever is less
     share = min(at_blinks[samples].mean() if samples.any() else 0.0 for samples in (events, large))
     return dict(
         height=float(np.abs(np.median(windows, axis=0)).max() / scale),
@@ -219,10 +209,7 @@ def along(prepared: Prepared, index: int, events: Samples, blinks: Samples) -> d
 
 
 def locked(prepared: Prepared, index: int, blinks: Samples) -> float:
-    """Return the power of a signal's median course at the blinks of another over that between.
-
-    It is 0 where so few blinks make as much by chance: 6 over their number, in noise.
-    """
+    """Return the power of a signal's median course at the blinks of another over that between."""
     band = prepared.band[index]
     windows = windows_around(band, blinks, _TOGETHER, prepared.sfreq)
     if len(windows) < 3:
@@ -234,6 +221,7 @@ def locked(prepared: Prepared, index: int, blinks: Samples) -> float:
     between = uniform_filter1d(band**2, length)[free]
     power = np.median(between) if between.size else np.inf
     share = np.mean(np.median(windows, axis=0) ** 2) / max(power, np.finfo(float).tiny)
+    # In noise, few blinks make as much by chance.
     return float(share) if share >= 6 / len(windows) else 0.0
 
 

@@ -100,8 +100,6 @@ def find_bads_artifacts(
     Heartbeat-evoked potentials are brain activity. A component that holds the field of the heart
     may hold some of them; to study them, do not remove it.
     """
-    _validate_type(ica, ICA, "ica", "an ICA instance")
-    _validate_type(inst, (BaseRaw, BaseEpochs), "inst", "Raw or Epochs")
     names = check_kinds(artifacts)
     _validate_number(threshold, "threshold")
     _validate_type(max_components, ("int-like", None), "max_components")
@@ -167,15 +165,12 @@ def search(
     inst: BaseRaw | BaseEpochs,
     *,
     artifacts: Sequence[str] | None = None,
-    max_components: int = _BLINK_COMPONENTS,
+    max_components: int = _BLINK_COMPONENTS,  # of blinks
     reject_by_annotation: bool = True,
     ch_name: Mapping[str, str | Sequence[str]] | None = None,
-    channels: Signals | None = None,
+    channels: Signals | None = None,  # of the recording, if it was read
 ) -> ArtifactScores:
-    """Judge all components for all kinds, and warn of broken sensors of those in ``artifacts``.
-
-    ``max_components`` limits blinks only; ``channels`` are those of a recording that was read.
-    """
+    """Judge all components for all kinds, and warn of broken sensors of those in ``artifacts``."""
     known = _Known.of(ica, inst, ch_name, reject_by_annotation, channels)
     most = dict.fromkeys(kinds()) | {"blink": max_components}
     return known.judge(most, check_kinds(artifacts), ACCEPT)
@@ -294,10 +289,7 @@ def blink_times(
     ch_name: str | Sequence[str] | None = None,
     reject_by_annotation: bool = True,
 ) -> tuple[Samples, str]:
-    """Return the samples of blinks, ``first_samp`` included, and where they come from.
-
-    The sources are those of `find_artifact_events`.
-    """
+    """Return the samples of blinks, ``first_samp`` included, and where they come from."""
     names = _channels(inst.info, "blink", ch_name)
     if ica is None or ch_name is not None:
         signals = Signals.of_channels(inst, names, reject_by_annotation)
@@ -384,8 +376,7 @@ def sensor_names(
         none = dict.fromkeys(SENSORS, False)
         picks = {name: mne.pick_types(info, meg=False, **none | {name: True}) for name in SENSORS}
         return {name: [info["ch_names"][k] for k in some] for name, some in picks.items()}
-    unknown = sorted(set(ch_name) - set(SENSORS))
-    if unknown:
+    if unknown := sorted(set(ch_name) - set(SENSORS)):
         raise ValueError(f"ch_name has {unknown}, but only {list(SENSORS)} are known.")
     return {name: check_names(some, info["ch_names"]) for name, some in ch_name.items()}
 

@@ -39,15 +39,13 @@ class Words(NamedTuple):
 
 
 class Removal(NamedTuple):
-    """The part of a component of this kind that is the artifact.
-
-    ``shape`` is that of the events: transient deflections, nearly identical beats, lasting steps of
-    the eyes, whose part is removed at all times, or pops, removed with the whole component.
-    """
+    """The part of a component of this kind that is the artifact."""
 
     how: Literal["events", "band"]
     l_freq: float | None = None  # the lower end of the band in hertz
     advice: str = ""  # a better remedy, if there is one
+    # Of the events: transient deflections, nearly identical beats, lasting steps of the eyes,
+    # whose part is removed at all times, or pops, removed with the whole component
     shape: Literal["bump", "beat", "step", "pop"] = "bump"
 
 
@@ -154,12 +152,9 @@ def answer(probability: float, threshold: float) -> str:
 
 
 def explain(kind: Kind, figures: Figures, points: Figures, for_it: bool) -> str:
-    """Return the two strongest reasons for or against a kind as text.
-
-    The strength is how far a figure is above the minimum of its function, or below the maximum.
-    """
+    """Return the two strongest reasons for or against a kind as text."""
     curves = model_data()["kinds"][kind.name]["features"]
-    weights = {}
+    weights = {}  # how far a figure is above the minimum of its function, or below the maximum
     for name, words in kind.words.items():
         if name in points and words[for_it] and np.isfinite(figures[name]):
             curve = curves[name]["points"]

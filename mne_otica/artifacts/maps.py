@@ -29,11 +29,8 @@ def eye_map(info: Info, ch_names: list[str]) -> tuple[Array, str]:
 
 
 def eye_fields(info: Info, ch_names: list[str]) -> tuple[Array, str]:
-    """Return the maps of dipoles in the eyes to the right, front and up, and their geometry.
-
-    They are relative to the ears, a difference for a bipolar name, and NaN where neither position
-    nor name is known.
-    """
+    """Return the maps of dipoles in the eyes to the right, front and up, and their geometry."""
+    # Relative to the ears, a difference for a bipolar name, NaN without position and name
     chs = [info["chs"][info["ch_names"].index(name)] for name in ch_names]
     positions = np.array([ch["loc"][:3] for ch in chs], dtype=float).reshape(-1, 3)
     known = np.isfinite(positions).all(axis=1) & positions.any(axis=1)
@@ -133,20 +130,16 @@ def large_maps(signals: Array, channels: Array, large: Mask) -> Array:
 
 
 def focality(maps: Array) -> Array:
-    """Return how much of each map is one channel's alone, from 0 to 1.
-
-    One minus the second largest value over the largest, without the median, which references move.
-    """
+    """Return how much of each map is one channel's alone, from 0 to 1."""
+    # The second largest value over the largest, without the median, which references move
     size = np.sort(np.abs(maps - np.median(maps, axis=0)), axis=0)
     return 1 - size[-2] / np.maximum(size[-1], np.finfo(float).tiny)
 
 
 def sharpness(one_map: Array) -> float:
-    """Return the logarithm of how steeply a map falls off from its maximum to the next channel.
-
-    That is by how many factors of e, times the number of channels in hundreds: over a head the
-    former goes with the square of the distance of electrodes, or one over their number.
-    """
+    """Return the logarithm of how steeply a map falls off from its maximum to the next channel."""
+    # By how many factors of e, times the number of channels in hundreds: over a head the former
+    # goes with the square of the distance of electrodes, or one over their number.
     falls = -np.log(max(1 - focality(one_map), 1e-3))
     return float(np.log10(max(falls * len(one_map) / 100, 1e-3)))
 

@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from mne_otica.artifacts.components import Components
 
 METHOD = "mne-otica"
-# The first five are those of mne-bids-pipeline, the next three those of mne-icalabel.
-COLUMNS = (
-    "component",
-    "type",
-    "description",
-    "status",
-    "status_description",
-    "annotate_method",
-    "annotate_author",
-    "ic_type",
-)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -253,11 +242,9 @@ def restored(content: Mapping[str, Any], times: Mapping[str, Samples]) -> Artifa
 def collected(
     rows: Sequence[ArtifactRow], names: Sequence[str], labels: Sequence[str], geometry: str
 ) -> ArtifactScores:
-    """Return scores of rows, the components to remove marked by the one rule for it.
-
-    A component that holds a kind goes from a probability of `REMOVE`, if no other kind is more
-    probable. Blinks, judged together, go with every "yes", with another kind if need be.
-    """
+    """Return scores of rows, the components to remove marked by the one rule for it."""
+    # A component that holds a kind goes from a probability of `REMOVE`, if no other kind is more
+    # probable. Blinks, judged together, go with every "yes", with another kind if need be.
     highest: dict[int, float] = {}
     for row in rows:
         if row.kind != "blink" and row.answer == "yes":
@@ -307,19 +294,23 @@ def put_labels(ica: ICA, scores: ArtifactScores) -> None:
 def component_rows(
     scores: ArtifactScores, removed: Mapping[str, Sequence[int]]
 ) -> list[dict[str, str]]:
-    """Return the rows of ``components.tsv``, which mne-bids-pipeline and mne-icalabel read.
-
-    The probability of each kind follows after their columns. The components ``removed`` for each
-    kind, entirely or in part, have the status bad.
-    """
+    """Return the rows of ``components.tsv``, which mne-bids-pipeline and mne-icalabel read."""
     chances, rows = scores.probabilities, []
     for k, label in enumerate(scores.labels):
         kinds_of = [kind for kind, some in removed.items() if k in some]
         own = [r for r in scores.rows if r.component == k and (not kinds_of or r.kind in kinds_of)]
         best = max(own, key=lambda r: r.probability)
-        status = "bad" if kinds_of else "good"
-        values = (str(k), "ica", "Independent Component", status, _why(best, bool(kinds_of)))
-        named = dict(zip(COLUMNS, (*values, METHOD, METHOD, label), strict=True))
+        # The first five are those of mne-bids-pipeline, the next three those of mne-icalabel.
+        named = {
+            "component": str(k),
+            "type": "ica",
+            "description": "Independent Component",
+            "status": "bad" if kinds_of else "good",  # bad if removed entirely or in part
+            "status_description": _why(best, bool(kinds_of)),
+            "annotate_method": METHOD,
+            "annotate_author": METHOD,
+            "ic_type": label,
+        }
         rows.append(named | {kind: f"{chances[k, j]:.4f}" for j, kind in enumerate(scores.kinds)})
     return rows
 

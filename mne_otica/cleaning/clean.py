@@ -20,7 +20,7 @@ from mne_otica.evaluation.methods_section import mark_cleaned
 from mne_otica.ica import ICA, SAMPLES_PER_SQUARED_COMPONENT
 from mne_otica.removal.remove import without
 from mne_otica.signals.low_rate import Signals
-from mne_otica.signals.reading import HIGHEST, LowRate, check_band, names_to_read
+from mne_otica.signals.reading import HIGHEST, LowRate, check_band, fitted_names, of_steps
 from mne_otica.signals.recording import mark_bad, quiet, with_bads
 from mne_otica.signals.windows import Events, conditions_of
 from mne_otica.trust.stability import stability as find_stability
@@ -173,10 +173,12 @@ def cleaned_raw(
     artifacts = check_options(options)
     band, reject = (options["l_freq"], options["h_freq"]), options["reject_by_annotation"]
     check_band(*band)
-    low = LowRate.of(raw, names_to_read(raw), reject, band[1])
+    sensors = mne.pick_types(raw.info, meg=False, eog=True, ecg=True, emg=True)
+    names = fitted_names(raw) + [raw.ch_names[k] for k in sensors]
+    low = LowRate.of(raw, names, reject, band[1])
     filtered, suspects, step = low.filtered(*band), {}, low.step
     if band[1] is None or band[1] > HIGHEST:  # the search needs another rate than the fit
-        low = LowRate.of(raw, low.names, reject)
+        low = LowRate.of(raw, names, reject)
     channels = Signals.of(low)
     del low  # for memory
     if options["find_bad_channels"]:
@@ -193,7 +195,7 @@ def cleaned_raw(
     options |= {"artifacts": list(artifacts), "evoked_free": free}
     settings = settings_of(ica, raw, filtered.info["sfreq"], **options)
     if inside is not None:
-        mark_bad(filtered, filtered.of_steps(~inside), "BAD_no_epoch")
+        mark_bad(filtered, of_steps(~inside, step), "BAD_no_epoch")
     result, taken = conclude_useful(raw, filtered, ica, found, settings, suspects)
     result = replace(result, raw=without(raw, ica, taken.courses))
     mark_cleaned(result.raw.info, taken)
@@ -221,12 +223,18 @@ def fit_ica(
     step: int = 1,
 ) -> ICA:
     """Fit on a filtered copy, of which each sample is one of ``step`` of the recording."""
+
+    def affordable(rank: int, n_samples: int) -> int:
+        """Return the rank, or fewer components if the recording is too short for that many."""
+        enough = int(np.sqrt(step * n_samples / SAMPLES_PER_SQUARED_COMPONENT))
+        return min(rank, max(enough, 2))
+
     # Blinks are rare and large. The transport contrast weighs them by their amplitude, whereas the
     # score functions of the refinement mostly see the samples between them.
     with quiet():
         ica = ICA(n_components, random_state=random_state, fit_params=dict(refine="none"))
         if n_components is None:
-            ica.n_components_for = partial(_affordable, step=step)
+            ica.n_components_for = affordable
         ica.fit(filtered, reject_by_annotation=reject)
     if ica.n_components_ < 2:  # of which MNE cannot read the file
         told = "so there is nothing to separate; more channels are needed."
@@ -237,9 +245,3 @@ def fit_ica(
         f"components (at least {SAMPLES_PER_SQUARED_COMPONENT} are recommended)."
     )
     return ica
-
-
-def _affordable(rank: int, n_samples: int, step: int) -> int:
-    """Return the rank, or fewer components if the recording is too short for that many."""
-    enough = int(np.sqrt(step * n_samples / SAMPLES_PER_SQUARED_COMPONENT))
-    return min(rank, max(enough, 2))

@@ -27,8 +27,8 @@ from mne_otica.evaluation.sentences import verdict_of
 from mne_otica.evaluation.shares import condition_lines
 from mne_otica.ica import ICA
 from mne_otica.removal.estimate import sham_events, sham_part
-from mne_otica.removal.remove import Part, Taken, put_back, take_out
-from mne_otica.signals.reading import LowRateRaw
+from mne_otica.removal.remove import Part, Taken, check_components, put_back, take_out
+from mne_otica.signals.reading import LowRateRaw, of_steps
 from mne_otica.signals.recording import quiet
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import HALF_WINDOW, Pair
@@ -148,9 +148,8 @@ def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
     # Steps are turned to their direction at the channel from which most is removed.
     maps = sides.maps[:, part.components]
     most = np.argmax(np.sum((maps @ sides.in_band[kind]) ** 2, axis=1))
-    signs = signs_of(
-        kind, maps[[most]] @ part.courses, measured[:, 0] - filtered.origin, filtered.sfreq
-    )
+    samples, course = measured[:, 0] - filtered.origin, maps[[most]] @ part.courses
+    signs = signs_of(kind, course, samples, filtered.sfreq)
     with quiet():
         try:
             benefit = benefit_of(cleaned, measured, signs=signs)
@@ -159,7 +158,7 @@ def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
         own = cleaned if len(sides.taken.parts) == 1 else sides.pair(part)
         # A filter spreads what was removed; samples that did not change have no harm.
         if part.how == "events":
-            same = ~filtered.of_steps(part.courses.any(axis=0))
+            same = ~of_steps(part.courses.any(axis=0), filtered.step)
             own.after[:, same] = own.before[:, same]
         options = dict(sham=_sham(part, found, sides), brief=sides.brief)
         # A heart beats everywhere, and other artifacts may be as frequent.
@@ -244,17 +243,14 @@ def rechosen(result: Cleaned, components: Sequence[int], kind: str | None = None
     """Return what a result would be with other components; see `Cleaned.with_components`."""
     _validate_type(components, (list, tuple, range, np.ndarray), "components", "a list of int")
     _validate_type(kind, (str, None), "kind", "a kind or None")
-    n = result.ica.n_components_
-    if wrong := [k for k in components if not 0 <= k < n]:
-        told = f"components {wrong} do not exist; choose from the {n} fitted, 0 to {n - 1}."
-        raise ValueError(told)
+    chosen = check_components(result.ica, components, "components")
     if result.epochs is not None:
         raise ValueError(
             "This result is of epochs, which are not cleaned again; set result.ica.exclude to the "
             "components that you chose, and call mne_otica.remove_artifacts(epochs, result.ica)."
         )
     ica = result.ica.copy()
-    ica.exclude = sorted({int(k) for k in components})
+    ica.exclude = sorted(chosen)
     raw = put_back(result.raw.copy().load_data(verbose="error"), result.ica, result.removed)
     reject = result.settings["reject_by_annotation"]
     blinks = blinks_of_choice(raw, ica, result.artifacts, result.ica.exclude, reject)
@@ -269,5 +265,5 @@ def rechosen(result: Cleaned, components: Sequence[int], kind: str | None = None
     taken = take_out(raw, ica, decisions, result.settings)
     mark_cleaned(raw.info, taken)
     found = Found(result.artifacts, decisions)
-    chosen = conclude(raw, result._filtered, ica, found, taken, result.settings, result.suspects)
-    return replace(chosen, stability=result.stability)
+    again = conclude(raw, result._filtered, ica, found, taken, result.settings, result.suspects)
+    return replace(again, stability=result.stability)

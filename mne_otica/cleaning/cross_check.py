@@ -50,7 +50,7 @@ def cross_checked(
         decision = replace(decision, components=kept, not_removed=dropped, given=decision.events)
         if kept:
             decision = replace(decision, events=events)
-            parts.append(part.only(kept))
+            parts.append(part.of_rows(rows))
             levels[part.kind] = courses[rows]
             if sham is not None:
                 shams[part.kind] = sham[rows]

@@ -33,11 +33,9 @@ def fit_evoked_free(
     reject: bool = True,
     window: tuple[float, float] = RESPONSE,
 ) -> tuple[ICA, dict[str, Any] | None]:
-    """Fit an ICA, without the responses to the trials of each condition if there are any.
-
-    The responses are estimated twice: from the samples without blinks, and, after removing the
-    components of the eyes that the first fit found, from all trials.
-    """
+    """Fit an ICA, without the responses to the trials of each condition if there are any."""
+    # The responses are estimated twice: from the samples without blinks, and, after removing the
+    # components of the eyes that the first fit found, from all trials.
     if not conditions:
         return fit(filtered), None
     sfreq = filtered.info["sfreq"]

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from mne_otica.artifacts import ArtifactRow
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.evaluation.measures import KindResult
@@ -31,7 +29,7 @@ def glances(result: Cleaned) -> list[Glance]:
     shown = []
     for k, label in enumerate(result.artifacts.labels):
         row = max((row for row in result.artifacts.rows if row.component == k), key=rank)
-        chance = "–" if np.isnan(row.probability) else f"{row.probability:.2f}"
+        chance = f"{row.probability:.2f}"
         text = f"{row.kind} {chance}" if row.answer != "no" else label
         trust = "" if result.stability is None else f"{result.stability.index[k]:.2f}"
         name, removed = result.ica._ica_names[k], k in result.ica.exclude

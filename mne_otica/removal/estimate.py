@@ -59,13 +59,13 @@ def _as_given(events: Samples, given: Samples) -> Samples:
 
 
 def artifact_part(
-    courses: Array, sfreq: float, samples: Samples, bad: Mask | None = None, highpass: float = 0
+    courses: Array,
+    sfreq: float,
+    samples: Samples,  # of known events, from 0, of which there may be more
+    bad: Mask | None = None,
+    highpass: float = 0,  # Hz, the corner of the filter that was applied to the recording
 ) -> Estimate:
-    """Estimate the artifact in the time courses of components that share their events.
-
-    ``samples`` are known events, from 0, of which there may be more; ``bad`` samples are not used.
-    ``highpass`` is the corner frequency of the high-pass filter applied to the recording, in hertz.
-    """
+    """Estimate the artifact in the time courses of components that share their events."""
     courses = np.atleast_2d(courses).astype(float, copy=False)
     unknown = ~np.isfinite(courses.sum(axis=0))
     bad = unknown if bad is None else bad | unknown
@@ -89,7 +89,9 @@ def artifact_part(
     found = step * _as_given(state.events, given)
     # A part leaves the power beyond that of the quiet seconds, and spares the time outside the
     # windows; if it leaves more than it spares, the whole component is removed.
-    covered = _covered(state.events, frame, len(good))
+    lags = np.arange(*(int(limit * rate) for limit in WINDOW))
+    at = np.unique(state.events[:, np.newaxis] + lags)
+    covered = np.count_nonzero((at >= 0) & (at < len(good))) / len(good)
     whole = all(quietness(component) < covered for component in components)
     sizes = frame, scales, step, courses.shape[1]
     part = np.where(bad, 0.0, courses) if whole else _at_full_rate(state, *sizes)
@@ -100,13 +102,6 @@ def artifact_part(
     return Estimate(part, found, whole, model)
 
 
-def _covered(events: Samples, frame: Frame, n_times: int) -> float:
-    """Return the share of the recording in windows around events, without those of a filter."""
-    lags = np.arange(*(int(limit * frame.rate) for limit in WINDOW))
-    at = np.unique(events[:, np.newaxis] + lags)
-    return np.count_nonzero((at >= 0) & (at < n_times)) / n_times
-
-
 def sham_part(estimated: Estimate, samples: Samples) -> Array:
     """Return what the same procedure removes for sham events, samples from 0."""
     if estimated.whole or estimated.model is None or not len(samples):
@@ -115,10 +110,8 @@ def sham_part(estimated: Estimate, samples: Samples) -> Array:
 
 
 def sham_events(estimated: Estimate, sfreq: float, n_times: int) -> Samples:
-    """Draw as many sham events as there are true ones, away from these, always the same.
-
-    They are at least a window apart, or the midpoints between true events without room for that.
-    """
+    """Draw as many sham events as there are true ones, away from these, always the same."""
+    # They are at least a window apart, or the midpoints between true events without room for that.
     free = ~estimated.part.any(axis=0)
     reach = int((WINDOW[1] - WINDOW[0]) * sfreq)
     if not free.any() or free.sum() < reach * len(estimated.events) / 2:

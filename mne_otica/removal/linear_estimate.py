@@ -25,12 +25,10 @@ _HEIGHT_SD, _SHAPE_SD, _LATENCY_SD, _LOCAL, _PRIOR_EVENTS = 0.4, 0.2, 0.02, 0.05
 
 
 class Frame:
-    """The window around an event and its surroundings, in samples.
-
-    If a filter prolongs events, each is a short deflection convolved with its ``kernel``.
-    """
+    """The window around an event and its surroundings, in samples."""
 
     def __init__(self, rate: float, kernel: Array | None = None) -> None:
+        # If a filter prolongs events, each is a short deflection convolved with its kernel.
         self.rate = rate
         start, stop = (int(round(limit * rate)) for limit in WINDOW)
         n_short = stop - start + 1
@@ -144,7 +142,13 @@ class Component:
         lean = np.linalg.solve(spread + error, spread).T
         self.mean = height * bump + lean @ (typical - height * bump)
         self.covariance = self._covariance(windows - self.mean, weights)
-        self._prepare()
+        # What is the same for all events
+        self.factors = cho_factor(self.unpredicted), cho_factor(self.unpredicted + self.covariance)
+        self.cross = np.zeros((frame.length, frame.around))
+        self.cross[:, frame.inside] = self.covariance
+        self.total = self.rest.copy()
+        self.total[frame.inside] += self.cross
+        self.gain = cho_solve(cho_factor(self.total), self.cross.T).T
 
     def _covariance(self, deviations: Array, weights: Array) -> Array:
         """Return the covariance of the events, prior and sample covariance combined."""
@@ -167,16 +171,6 @@ class Component:
         half = basis @ (noise @ directions) * np.sqrt(ratios)
         share = n_events / (n_events + _PRIOR_EVENTS)
         return share * half @ half.T + (1 - share) * expected
-
-    def _prepare(self) -> None:
-        """Precompute what is the same for all events."""
-        frame = self.frame
-        self.factors = cho_factor(self.unpredicted), cho_factor(self.unpredicted + self.covariance)
-        self.cross = np.zeros((frame.length, frame.around))
-        self.cross[:, frame.inside] = self.covariance
-        self.total = self.rest.copy()
-        self.total[frame.inside] += self.cross
-        self.gain = cho_solve(cho_factor(self.total), self.cross.T).T
 
     def estimate(self, event: int, own: Array) -> Array:
         """Return the estimate of one event given the others, Equation (19) of docs/method."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from mne import BaseEpochs
@@ -28,13 +28,6 @@ from mne_otica.utils.docs import fill_doc
 REMOVALS = ("events", "component")
 
 
-class Wanted(Protocol):
-    """Components to remove, and the MNE events of the artifact; None searches for them."""
-
-    components: list[int]
-    events: Samples | None
-
-
 @dataclass(frozen=True)
 class Part:
     """What is removed for one kind of artifact, or by a person's choice if ``kind`` is None."""
@@ -56,9 +49,8 @@ class Part:
         """The lower limit of the band of the artifact, if it has one instead of events."""
         return None if self.kind is None else kinds()[self.kind].removal.l_freq
 
-    def only(self, components: Sequence[int]) -> Part:
+    def of_rows(self, rows: Sequence[int]) -> Part:
         """Return the part of some of the components."""
-        rows = [k for k, component in enumerate(self.components) if component in components]
         some, estimate = [self.components[k] for k in rows], self.estimate
         if estimate is not None:
             estimate = replace(estimate, part=estimate.part[rows])
@@ -155,14 +147,12 @@ def remove_artifacts(
     eyes rest. Muscle activity above 15 Hz is what exceeds the spectrum expected of brain activity,
     without rhythms; below 15 Hz nothing is removed.
     """
-    _validate_type(inst, (BaseRaw, BaseEpochs), "inst", "Raw or Epochs")
-    _validate_type(ica, ICA, "ica", "an ICA instance")
+    check_ica(ica, inst)
     _validate_type(artifacts, str, "artifacts")
     check_kinds([artifacts], "artifacts")
     _check_option("removal", removal, REMOVALS)
     _validate_flag(reject_by_annotation, "reject_by_annotation")
-    check_ica(ica, inst)
-    exclude = _check_exclude(ica, exclude)
+    exclude = check_components(ica, ica.exclude if exclude is None else exclude, "exclude")
     with quiet():
         cleaned = inst.copy().load_data()  # drops bad epochs
     wanted = {artifacts: (exclude, events)} if exclude else {}
@@ -177,27 +167,24 @@ def remove_artifacts(
 
 
 def take_out(
-    inst: BaseRaw | BaseEpochs, ica: ICA, wanted: Mapping[str, Wanted], settings: dict[str, Any]
+    inst: BaseRaw | BaseEpochs, ica: ICA, decisions: Mapping[str, Any], settings: dict[str, Any]
 ) -> Taken:
     """Remove the artifacts from loaded data in place, and return what was removed."""
-    taken = to_take(inst, ica, wanted, settings)
+    taken = to_take(inst, ica, decisions, settings)
     subtract(inst, ica, ica.exclude, taken.courses)
     return taken
 
 
 def to_take(
-    inst: BaseRaw | BaseEpochs, ica: ICA, wanted: Mapping[str, Wanted], settings: dict[str, Any]
+    inst: BaseRaw | BaseEpochs, ica: ICA, decisions: Mapping[str, Any], settings: dict[str, Any]
 ) -> Taken:
-    """Return what is to be removed for the components in ``ica.exclude``, which is sorted by kind.
-
-    Components of no kind in ``wanted``, chosen by a person, are removed entirely.
-    """
+    """Return what is to be removed for ``ica.exclude``, which is sorted by kind."""
     of_kinds = {
         kind: ([k for k in one.components if k in ica.exclude], one.events)
-        for kind, one in wanted.items()
+        for kind, one in decisions.items()
     }
     known = list(dict.fromkeys(k for some, _ in of_kinds.values() for k in some))
-    by_hand = [k for k in ica.exclude if k not in known]
+    by_hand = [k for k in ica.exclude if k not in known]  # these are removed entirely
     ica.exclude = known + by_hand
     options = dict(removal=settings["removal"], reject=settings["reject_by_annotation"])
     return parts_of(inst, ica, of_kinds, by_hand, **options)
@@ -212,17 +199,13 @@ def put_back(raw: BaseRaw, ica: ICA, courses: Array) -> BaseRaw:
 def parts_of(
     inst: BaseRaw | BaseEpochs,
     ica: ICA,
-    wanted: Mapping[str, tuple[list[int], ArrayLike | None]],
+    wanted: Mapping[str, tuple[list[int], ArrayLike | None]],  # None searches for the events
     by_hand: Sequence[int] = (),
     *,
     removal: str,
     reject: bool,
 ) -> Taken:
-    """Return the part of each kind in its components, and whole components chosen by hand.
-
-    ``wanted`` holds the components and the MNE events of each kind; None searches for events.
-    A component of several kinds is reduced by each in turn.
-    """
+    """Return the part of each kind in its components, and whole components chosen by hand."""
     every = list(dict.fromkeys([k for some, _ in wanted.values() for k in some] + list(by_hand)))
     layout = Layout.of(inst)
     courses, bad, broken = layout.read(inst, ica, every, reject)
@@ -252,7 +235,7 @@ def parts_of(
                 # What is annotated says nothing about blinks elsewhere, but they are removed there.
                 estimate = estimate.joined(kind_part(*own, broken, highpass), annotated)
             part = Part(kind, list(components), np.where(broken, 0.0, estimate.part), estimate)
-        left[rows] = left[rows] - part.courses
+        left[rows] = left[rows] - part.courses  # a component of several kinds: each in turn
         parts.append(part)
     return Taken.of_parts(parts, every, courses.shape[1])
 
@@ -260,17 +243,14 @@ def parts_of(
 def _found(
     inst: BaseRaw | BaseEpochs, ica: ICA, components: Sequence[int], reject: bool, kind: str
 ) -> Samples:
-    """Return the events of a kind, found in the components, or for blinks in the channels.
-
-    If the channels show too few blinks, the large deflections of a component are used.
-    """
+    """Return the events of a kind, found in the components, or for blinks in the channels."""
     labels, samples = dict(ica.labels_), np.zeros(0, np.int64)
     with quiet():
         if kind != "blink":
             samples = component_events(ica, inst, components, kind, reject)
         elif isinstance(inst, BaseRaw):
             samples = blink_times(inst, ica=ica, reject_by_annotation=reject)[0] - inst.first_samp
-        if kind == "blink" and len(samples) < 3:  # to estimate a blink from
+        if kind == "blink" and len(samples) < 3:  # too few to estimate a blink from
             samples = np.r_[samples, component_events(ica, inst, components[:1], kind, reject)]
     ica.labels_ = labels
     return samples
@@ -301,10 +281,7 @@ def subtract(inst: BaseRaw | BaseEpochs, ica: ICA, exclude: Sequence[int], cours
 
 
 def without(raw: BaseRaw, ica: ICA, courses: Array) -> BaseRaw:
-    """Return a copy without these time courses of the components in ``ica.exclude``.
-
-    A recording that is not loaded is not loaded here, either.
-    """
+    """Return a copy, loaded or not, without these courses of the components in ``ica.exclude``."""
     if not courses.any():
         return raw.copy()
     if not raw.preload:
@@ -317,23 +294,19 @@ def without(raw: BaseRaw, ica: ICA, courses: Array) -> BaseRaw:
     return cleaned
 
 
-def _check_exclude(ica: ICA, exclude: Sequence[int] | None) -> list[int]:
-    """Return the components to clean; raise if any does not exist."""
-    chosen = [int(k) for k in (ica.exclude if exclude is None else exclude)]
-    wrong = [k for k in chosen if not 0 <= k < ica.n_components_]
-    if wrong:
+def check_components(ica: ICA, components: Sequence[int], name: str) -> list[int]:
+    """Return the components without duplicates; raise if any does not exist."""
+    chosen = [int(k) for k in components]
+    if wrong := [k for k in chosen if not 0 <= k < ica.n_components_]:
         raise ValueError(
-            f"exclude names the components {wrong}, but the ICA has {ica.n_components_}, counted "
-            "from 0; pass some of these."
+            f"{name} holds {wrong}, but the ICA has {ica.n_components_} components, counted from "
+            "0; pass some of these."
         )
     return list(dict.fromkeys(chosen))
 
 
 class RawCleanedOnRead(BaseRaw):
-    """A recording that is not loaded, without some time courses with these topographies.
-
-    ``maps`` has a row for each channel of ``raw``, ``courses`` a column for each of its samples.
-    """
+    """A recording that is not loaded, without some time courses with topographies in ``maps``."""
 
     def __init__(self, raw: BaseRaw, maps: Array, courses: Array) -> None:
         super().__init__(

@@ -139,10 +139,8 @@ def _add(components: list[Component], state: State) -> State:
 
 
 def quietness(component: Component) -> float:
-    """Return the power of the quiet seconds relative to that of all, between 0 and 1.
-
-    Brain activity is there all the time; eyes that never rest for long move more or less.
-    """
+    """Return the power of the quiet seconds relative to that of all, between 0 and 1."""
+    # Brain activity is there all the time; eyes that never rest for long move more or less.
     length = max(2, int(component.frame.rate))
     n_seconds = len(component.course) // length
     if not n_seconds:

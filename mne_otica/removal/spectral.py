@@ -1,8 +1,4 @@
-"""Eye movements and muscle in a time course: what exceeds the power expected of the brain.
-
-Of eye movements, that is the power of the windows in which the eyes rest; of muscle, above a given
-frequency, the power law that continues the spectrum below, and rhythms. Arrays only.
-"""
+"""Eye movements and muscle: what exceeds the power expected of the brain. Arrays only."""
 
 from collections.abc import Callable
 
@@ -26,7 +22,7 @@ _BROAD, _PEAK = 17.0, 2.0  # Hz around a peak, and its least ratio to their medi
 
 
 def gaze_part(course: Array, sfreq: float, bad: Mask) -> Array:
-    """Return the eye movements in a time course, zero in bad samples."""
+    """Return what exceeds the power of the windows in which the eyes rest, zero in bad samples."""
 
     def gain(power: Array, freqs: Array, times: Array) -> Array:
         spoilt = uniform_filter1d(bad.astype(float), round(_WINDOW * sfreq))
@@ -40,7 +36,7 @@ def gaze_part(course: Array, sfreq: float, bad: Mask) -> Array:
 
 
 def band_part(course: Array, sfreq: float, l_freq: float, bad: Mask) -> Array:
-    """Return the muscle activity above ``l_freq``, zero in bad samples."""
+    """Return what exceeds the brain's power law and rhythms above ``l_freq``, zero where bad."""
 
     def gain(power: Array, freqs: Array, times: Array) -> Array:
         broad = _broad_share(power.mean(axis=1), freqs, l_freq)[:, np.newaxis]

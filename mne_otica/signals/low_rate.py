@@ -96,11 +96,6 @@ class Prepared:
         return np.array([background_scale(x, self.good, self.sfreq, noise) for x, noise in pairs])
 
     @cached_property
-    def deviations(self) -> Array:
-        """The standard deviation of each signal that is only smoothed."""
-        return np.array([row.std(dtype=float) for row in self.outside_bad(self.slow)])
-
-    @cached_property
     def moments(self) -> Moments:
         """Those of each signal in the band."""
         return Moments.of(self.outside_bad(self.band))
@@ -120,18 +115,15 @@ class Prepared:
         """Return some of the signals."""
         return replace(self, courses=self.courses[:, rows])
 
-    def best_span(self, seconds: float) -> tuple[int, int] | None:
-        """Return the samples of the stretch with the fewest bad ones; None if all is shorter."""
+    def excerpt(self, seconds: float) -> Prepared:
+        """Return the stretch with the fewest bad samples, or all if that is shorter."""
         length = int(seconds * self.sfreq)
         if length >= self.good.size:
-            return None
+            return self
         n_bad = np.r_[0, self.n_bad]
         start = int(np.argmin(n_bad[length:] - n_bad[:-length]))
-        return start, start + length
-
-    def crop(self, start: int, stop: int) -> Prepared:
-        """Return a stretch of the signals."""
-        return replace(self, courses=self.courses[..., start:stop], good=self.good[start:stop])
+        span = slice(start, start + length)
+        return replace(self, courses=self.courses[..., span], good=self.good[span])
 
     def mixed(self, weights: Array) -> Prepared:
         """Return weighted sums of the signals, a row of weights for each."""
@@ -187,11 +179,9 @@ def robust_scale(x: Array) -> float:
 
 
 def background_scale(x: Array, good: Mask, sfreq: float, scale: float) -> float:
-    """Return the robust standard deviation of a signal between its large deflections.
-
-    Where someone blinks once a second, that of all good samples, ``scale``, is that of the blinks.
-    It is measured again near them: at rest between blinks, but among the slow waves of sleep.
-    """
+    """Return the robust standard deviation of a signal between its large deflections."""
+    # Where someone blinks once a second, that of all good samples, ``scale``, is that of blinks.
+    # It is measured again near them: at rest between blinks, but among the slow waves of sleep.
     reach = int(0.2 * sfreq)  # on either side of a large deflection that belongs to it
     size = np.abs(x)
     while scale > 0:
@@ -304,10 +294,11 @@ def check_names(ch_name: str | Sequence[str], known: Sequence[str]) -> list[str]
 
 def check_ica(ica: mne.preprocessing.ICA, inst: BaseRaw | BaseEpochs) -> None:
     """Raise unless the ICA is fitted, has EEG channels, and belongs to the recording."""
+    _validate_type(ica, mne.preprocessing.ICA, "ica", "an ICA instance")
+    _validate_type(inst, (BaseRaw, BaseEpochs), "inst", "Raw or Epochs")
     if ica.current_fit == "unfitted":
         raise RuntimeError("The ICA is not fitted; call ica.fit(raw) first.")
-    missing = [ch for ch in ica.ch_names if ch not in inst.ch_names]
-    if missing:
+    if missing := [ch for ch in ica.ch_names if ch not in inst.ch_names]:
         raise RuntimeError(
             f"The recording lacks {len(missing)} channel(s) that the ICA was fitted on "
             f"({', '.join(missing[:5])}); pass the recording that the ICA belongs to."

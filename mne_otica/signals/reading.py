@@ -25,13 +25,11 @@ EPOCH_EDGE = 0.05  # s at either end of an epoch that are not looked at
 
 
 class LowRateRaw(mne.io.RawArray):
-    """The filtered copy of a recording: its EEG at a low rate, in the band of the fit.
+    """The filtered copy of a recording: its EEG at a low rate, in the band of the fit."""
 
-    ``step`` samples of the recording make one here, the first of them at the same time;
-    ``origin`` is the recording's ``first_samp``, and ``parts`` are its stretches.
-    """
-
-    step, origin, parts = 1, 0, np.zeros((0, 2), np.int64)
+    step = 1  # samples of the recording that make one here, the first of them at the same time
+    origin = 0  # first_samp of the recording
+    parts = np.zeros((0, 2), np.int64)  # its stretches
     h_freq: float | None = None  # upper limit of the copy
     band: tuple[float | None, float | None] = (None, None)  # what was filtered at the low rate
 
@@ -43,10 +41,6 @@ class LowRateRaw(mne.io.RawArray):
     def samples(self, events: Samples) -> Samples:
         """Return the samples here, from 0, of MNE events of the recording."""
         return np.clip((events[:, 0] - self.origin) // self.step, 0, self.n_times - 1)
-
-    def of_steps(self, chosen: Mask) -> Mask:
-        """Return the samples here of which any sample of the recording was chosen."""
-        return of_steps(chosen, self.step)
 
     def like(self, courses: Array) -> Array:
         """Bring time courses of the recording to this rate and band."""
@@ -63,7 +57,11 @@ class LowRateRaw(mne.io.RawArray):
         starts = np.unique(-(-self.parts[1:, 0] // self.step))
         starts = starts[starts < raw.n_times] / raw.info["sfreq"]
         raw.set_annotations(mne.Annotations(starts, 0.0, "EDGE boundary"), verbose="error")
-        return band_pass(raw, *self.band)
+        l_freq, h_freq = self.band
+        if h_freq is not None and h_freq >= raw.info["sfreq"] / 2:
+            h_freq = None
+        with quiet():
+            return raw.filter(l_freq, h_freq)
 
 
 @dataclass(frozen=True)
@@ -149,12 +147,6 @@ def filtered_copy(raw: BaseRaw, l_freq: float | None, h_freq: float | None) -> L
     return LowRate.of(raw, fitted_names(raw), h_freq=h_freq).filtered(l_freq, h_freq)
 
 
-def names_to_read(raw: BaseRaw) -> list[str]:
-    """Return the good channels that are fitted, and those that see an artifact directly."""
-    picks = mne.pick_types(raw.info, meg=False, eog=True, ecg=True, emg=True)
-    return fitted_names(raw) + [raw.ch_names[k] for k in picks]
-
-
 def fitted_names(raw: BaseRaw) -> list[str]:
     """Return the good EEG channels; raise if there are not two."""
     picks = mne.pick_types(raw.info, eeg=True, exclude="bads")
@@ -179,14 +171,6 @@ def check_band(l_freq: float | None, h_freq: float | None) -> None:
             f"l_freq ({l_freq} Hz) must be below h_freq ({h_freq} Hz): they are the lower and the "
             "upper limit of the band to fit on."
         )
-
-
-def band_pass(raw: BaseRaw, l_freq: float | None, h_freq: float | None) -> BaseRaw:
-    """Filter a loaded recording in place; an upper limit above Nyquist is ignored."""
-    if h_freq is not None and h_freq >= raw.info["sfreq"] / 2:
-        h_freq = None
-    with quiet():
-        return raw.filter(l_freq, h_freq)
 
 
 def _source(

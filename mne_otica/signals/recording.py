@@ -28,11 +28,8 @@ def _is_warning(record: logging.LogRecord) -> bool:
 
 
 def stretches(raw: BaseRaw) -> Samples:
-    """Return starts and ends of the stretches recorded without a gap, shape (n_stretches, 2).
-
-    Together they are the whole recording. Offsets may differ between them, so filters and templates
-    must not reach from one into the next.
-    """
+    """Return starts and ends of the stretches recorded without a gap, shape (n_stretches, 2)."""
+    # Offsets may differ between them: filters and templates must not reach into the next.
     bounds = _annotations_starts_stops(raw, ["EDGE", "BAD boundary", "BAD_ACQ_SKIP"])
     edges = np.unique(np.clip(np.r_[0, raw.n_times, *bounds], 0, raw.n_times))
     return np.column_stack([edges[:-1], edges[1:]]).astype(np.int64)

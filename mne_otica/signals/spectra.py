@@ -89,16 +89,7 @@ def without_lines(freqs: Array) -> Mask:
 
 
 def spectral_figures(spectra: Spectra, top: float) -> dict[str, Array]:
-    """Return figures of the spectrum of each signal; NaN where there is none.
-
-    ``slope`` is the exponent of the power density between 20 Hz and ``top``; ``high`` the
-    decimal logarithm of the density there over that of 3 to 12 Hz, and ``low`` that of 1 to
-    2 Hz over 4 to 12 Hz; ``hum`` that of the mains over its neighbours, and ``hum_share`` that
-    over all up to 40 Hz; ``unsteadiness`` how much the density above 20 Hz varies over time, in
-    nepers, beyond what chance does; ``density`` the median density above 20 Hz; ``loud_slope``
-    and ``loud_density`` those of the loudest tenth of the time, which is all there is of a muscle
-    that is seldom tense, and ``loud_high`` that of what is added then.
-    """
+    """Return figures of the spectrum of each signal; NaN where there is none."""
     names = "slope high low hum hum_share unsteadiness density".split()
     names += "loud_slope loud_density loud_high".split()
     n_signals = len(spectra.coefficients)
@@ -107,18 +98,18 @@ def spectral_figures(spectra: Spectra, top: float) -> dict[str, Array]:
     freqs, power = spectra.freqs, spectra.power + np.finfo(np.float32).tiny
     density = np.median(power, axis=1).astype(float)
     high = (freqs >= 20) & (freqs <= top) & without_lines(freqs)
-    # The loudest tiles above 20 Hz
+    # The loudest tenth above 20 Hz, which is all there is of a muscle that is seldom tense
     order = np.argsort(-_mean(power[:, :, high]), axis=1)[:, : max(2, power.shape[1] // 10)]
     loud = np.take_along_axis(power, order[:, :, np.newaxis], axis=1).mean(axis=1).astype(float)
     added = np.maximum(loud - density, 0.1 * density)  # that much is added by chance
     hum, hum_share = _hum(freqs, density, power.mean(axis=1).astype(float))
     figures = dict(
-        slope=_slope(freqs[high], density[:, high]),
+        slope=_slope(freqs[high], density[:, high]),  # exponent of the power density
         high=_ratio(density, high, _between(freqs, 3, 12)),
         low=_ratio(density, _between(freqs, 0.9, 2.1), _between(freqs, 4, 12)),
         hum=hum,
         hum_share=hum_share,
-        # Each frequency over its own median, so that none outweighs the others.
+        # In nepers; each frequency over its own median, so that none outweighs the others
         unsteadiness=_unsteadiness(_mean(power[:, :, high] / density[:, np.newaxis, high]), high),
         density=_mean(density[:, high]),
         loud_slope=_slope(freqs[high], loud[:, high]),
@@ -139,6 +130,7 @@ def _between(freqs: Array, low: float, high: float) -> Mask:
 
 
 def _ratio(density: Array, above: Mask, below: Mask) -> Array:
+    """Return the decimal logarithm of the density in one band over that in another."""
     return np.log10(_mean(density[:, above]) / _mean(density[:, below]))
 
 

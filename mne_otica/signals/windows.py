@@ -125,11 +125,8 @@ def check_events(events: ArrayLike) -> Samples:
 def conditions_of(
     raw: BaseRaw, events: Events | None, event_id: Mapping[str, int] | None = None
 ) -> dict[str, Samples]:
-    """Return the samples of the trials of each condition, counted from 0.
-
-    ``events`` are MNE events, whose conditions are those in ``event_id`` or all that occur, or
-    the names of annotations, each of which is a condition; None has no trials.
-    """
+    """Return the samples of the trials of each condition, counted from 0."""
+    # The conditions are those in ``event_id``, all that occur, or the names of annotations.
     if events is None:
         if event_id is not None:
             raise ValueError("event_id names conditions in events; pass events, too.")
@@ -203,10 +200,7 @@ def free_samples(pair: Pair, samples: Samples, bounds: tuple[int, int], margin: 
 
 
 def free_spectra(pair: Pair, free: Mask) -> tuple[Array, Array]:
-    """Return frequencies and the power of before, after and their difference, shape (3, n_freqs).
-
-    Welch's density of the stretches of two seconds that are free, or shorter, over channels.
-    """
+    """Return frequencies, and Welch's densities of before, after and their difference."""
     for seconds in (2.0, 1.0, 0.5):
         length, stretches = int(seconds * pair.sfreq), runs(free)
         starts = [k for a, b in stretches for k in range(a, b - length + 1, length)]

@@ -57,12 +57,9 @@ def _dense_cap() -> list[str]:
 def make_info(names: Sequence[str], sfreq: float) -> tuple[mne.Info, mne.Info]:
     """Return the info with positions, and one with the mastoids as well."""
     montage = standard_montage()
-    unknown = [ch for ch in names if ch not in montage.ch_names]
-    if unknown:
-        raise ValueError(
-            f"channels {unknown} are not in the 10-05 system; use names such as "
-            f"{', '.join(CHANNELS[:4])}."
-        )
+    if unknown := [ch for ch in names if ch not in montage.ch_names]:
+        told = f"use names such as {', '.join(CHANNELS[:4])}."
+        raise ValueError(f"channels {unknown} are not in the 10-05 system; {told}")
     info = mne.create_info(names, sfreq, "eeg")
     info.set_montage(montage)
     # The reference sensors are simulated, too, so that the reference can be subtracted.

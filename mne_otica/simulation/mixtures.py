@@ -8,7 +8,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from mne_otica.utils.arrays import Array
-from mne_otica.utils.checks import _check_option, _validate_number, _validate_type
+from mne_otica.utils.checks import _check_option, _validate_number, _validate_type, as_generator
 
 # Three Gaussian bumps, of which the outer ones are where E[log cosh s] is that of a Gaussian, or
 # E[s tanh s - 1 + tanh² s], an entry of FastICA's Hessian, is zero.
@@ -94,17 +94,10 @@ def mixture(regime: str, n_sources: int, n_samples: int = 10_000, seed: int | No
         four times the number of sources if that is larger.
     """
     _check_option("regime", regime, REGIMES)
-    _validate_type(n_sources, "int-like", "n_sources")
-    _validate_type(n_samples, "int-like", "n_samples")
-    if n_sources < 1 or n_samples < 2:
-        raise ValueError(
-            "A mixture needs at least 1 source and 2 samples, got "
-            f"n_sources={n_sources} and n_samples={n_samples}."
-        )
-    if seed is not None:
-        _validate_type(seed, "int-like", "seed")
-        _validate_number(seed, "seed", at_least=0)
-    rng = np.random.default_rng(seed)
+    for name, size, least in (("n_sources", n_sources, 1), ("n_samples", n_samples, 2)):
+        _validate_type(size, "int-like", name)
+        _validate_number(size, name, at_least=least)
+    rng = as_generator(seed, "seed")
     pool, gaussian = _REGIMES[regime]
     kinds = rng.choice(pool, n_sources - gaussian)
     sources = np.array([_SOURCES[kind](rng, n_samples) for kind in kinds])

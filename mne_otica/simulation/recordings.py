@@ -310,13 +310,9 @@ def _as_events(seconds: list[Array], sfreq: float) -> Samples:
 
 
 def _check_blinks(n_blinks: int | None, duration: float, sfreq: float) -> int:
-    _validate_number(duration, "duration")
-    _validate_number(sfreq, "sfreq")
-    if duration < 2 or sfreq < 60:
-        raise ValueError(
-            f"duration ({duration} s) must be at least 2 s and sfreq ({sfreq} Hz) at least "
-            "60 Hz to hold a blink."
-        )
+    # Less does not hold a blink.
+    _validate_number(duration, "duration", at_least=2)
+    _validate_number(sfreq, "sfreq", at_least=60)
     _validate_type(n_blinks, ("int-like", None), "n_blinks")
     room = int((duration - 1) / _PAUSE)
     if n_blinks is None:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,6 @@ CHUNK_BYTES = 32 * 2**20  # of temporary copies, in double precision
 # deviates by a hundred of them.
 ROUNDING_STEPS = {4: 8, 8: 4096}
 SUFFICIENT_DECREASE = 1e-4  # share of the linear prediction: the usual Armijo constant
-
-
-class Whitening(NamedTuple):
-    """A linear map to uncorrelated signals of unit variance."""
-
-    mean: NDArray[np.float64]  # of each channel
-    K: NDArray[np.float64]  # shape (n_components, n_channels)
 
 
 class Channels:
@@ -69,8 +62,8 @@ class Channels:
         deviations = self.std[:, np.newaxis] * self._axes * np.sqrt(self._variances * len(self.std))
         return self.mean[:, np.newaxis] + np.hstack([deviations, -deviations])
 
-    def whitening(self, n_components: int | float | None = None) -> Whitening:
-        """Whiten the leading components: a number, a share of the variance, or None for all."""
+    def whitening(self, n_components: int | float | None = None) -> tuple[NDArray, NDArray]:
+        """Return the matrix that whitens leading components (a number or share), and the mean."""
         kept = slice(len(self.std) - self.rank, None)
         amplitudes, axes = np.sqrt(self._variances[kept]), self._axes[:, kept]
         # The channels are this times white signals. Its singular vectors are the principal
@@ -85,7 +78,7 @@ class Channels:
             n_components = min(int(np.sum(explained <= n_components)) + 1, self.rank)
         safe_std = np.where(self.std > 0, self.std, 1)
         K = (rotation[:n_components] / amplitudes) @ axes.T / safe_std
-        return Whitening(self.mean, K)
+        return K, self.mean
 
 
 def chunks(X: NDArray) -> Iterator[slice]:

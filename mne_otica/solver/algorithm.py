@@ -42,14 +42,13 @@ def solve(
 ) -> Solution:
     """Unmix whitened data from a rotation W, by a local optimisation if there is no generator."""
     X = np.asarray(X, dtype=np.float32)
-    n_iter = n_evaluations = 0
+    n_iter = 0
 
     def descend(X: Single, W: Array) -> Solution:
         """Descend with the iterations that are left."""
-        nonlocal n_iter, n_evaluations
+        nonlocal n_iter
         solution = minimise(Objective(X), W, tol, max_iter - n_iter, on_step)
         n_iter += solution.n_iter
-        n_evaluations += solution.n_evaluations
         return solution
 
     scouting = rng is not None and X.shape[1] >= 2 * N_SAMPLES
@@ -70,8 +69,7 @@ def solve(
         objective = Objective(X)
         W = (refine_fully if refinement == "full" else refine_rotation)(objective, best.W, tol)
         best = best._replace(W=W, correlation=objective(W).correlation)
-        n_evaluations += objective.n_evaluations
-    return best._replace(n_iter=n_iter, n_evaluations=n_evaluations)
+    return best._replace(n_iter=n_iter)
 
 
 def subsample(X: Single, n_samples: int, rng: np.random.Generator) -> Single:
@@ -84,12 +82,9 @@ def subsample(X: Single, n_samples: int, rng: np.random.Generator) -> Single:
 def iterate_fixed_point(
     objective: Objective, W: Array, max_iter: int, on_step: Callable[[], None]
 ) -> tuple[Array, Evaluation, list[float]]:
-    """Iterate Equation (7) of docs/method while it rotates far and lowers the objective.
-
-    Returns the rotation, its evaluation, and the objective at the start and after each iteration.
-    """
+    """Iterate Equation (7) of docs/method while it rotates far and lowers the objective."""
     here = objective(W)
-    values = [here.value]
+    values = [here.value]  # at the start and after each iteration
     while len(values) <= max_iter:
         turn = nearest_rotation(np.diag(here.slope) - here.moments)
         # The sign of a component is arbitrary, so none is rotated by more than 90 degrees.
@@ -109,18 +104,13 @@ def iterate_fixed_point(
 def minimise(
     objective: Objective, W: Array, tol: float, max_iter: int, on_step: Callable = lambda: None
 ) -> Solution:
-    """Descend from W by Equation (8) of docs/method until steps or gains are negligible.
-
-    A small gradient does not mean convergence, since it is tiny far from any optimum, too.
-    """
+    """Descend from W by Equation (8) of docs/method until steps or gains are negligible."""
+    # A small gradient does not mean convergence, since it is tiny far from any optimum, too.
     planes = np.triu_indices(len(W), 1)
     W, here, values = iterate_fixed_point(objective, W, max_iter, on_step)
     n_iter = len(values) - 1
-    memory, size, converged = (
-        Memory(),
-        np.pi / 2,
-        len(W) == 1,
-    )  # fixed-point iterations may rotate by 90 degrees
+    memory, converged = Memory(), len(W) == 1
+    size = np.pi / 2  # fixed-point iterations may rotate by 90 degrees
     while n_iter < max_iter and not converged:
         gradient = here.gradient[planes]
         # The floor keeps steps in planes of nearly Gaussian components from being noise.
@@ -147,7 +137,7 @@ def minimise(
         worthwhile = worthwhile_gain(objective, here)
         converged = size < tol or (len(values) > PLATEAU_ITER and gain < worthwhile)
         on_step()
-    return Solution(W, here.correlation, n_iter, objective.n_evaluations, size, converged)
+    return Solution(W, here.correlation, n_iter, size, converged)
 
 
 def worthwhile_gain(objective: Objective, here: Evaluation) -> float:

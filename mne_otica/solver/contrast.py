@@ -107,15 +107,13 @@ def bin_counts(index: NDArray[np.uint16]) -> NDArray[np.int64]:
 
 
 def targets_and_slopes(counts: NDArray[np.int64]) -> tuple[Single, Array]:
-    """Return the mean Gaussian target of each bin and the mean slope of the map, Equation (6).
-
-    The slope is E[T'(y)] with T' = f / φ(T) and the density f of merged bins.
-    """
+    """Return the mean Gaussian target of each bin and the mean slope of the map, Equation (6)."""
     n_samples = int(counts[0].sum())
     cumulated = np.zeros((len(counts), N_BINS + 1), dtype=np.int64)
     np.cumsum(counts, axis=1, out=cumulated[:, 1:])
     density = _density_at_quantiles(n_samples)[cumulated]
     targets = (density[:, :-1] - density[:, 1:]) * (n_samples / np.maximum(counts, 1))
+    # The slope is E[T'(y)] with T' = f / φ(T) and the density f of merged bins.
     merge = N_BINS // N_SLOPE_BINS
     probability = np.diff(cumulated[:, ::merge], axis=1) / n_samples
     phi = (density[:, :-merge:merge] + density[:, merge::merge]) / 2
@@ -161,8 +159,9 @@ class Solution(NamedTuple):
     W: Array  # rows of unit length
     correlation: Array  # C of each component
     n_iter: int
-    n_evaluations: int  # passes over the data or a subsample
     step: float  # largest rotation angle of the last iteration, in radians
+    # The angle fell below the tolerance, several iterations hardly improved the objective, or no
+    # step along the gradient did. The "riemannian" schedule counts as converged.
     converged: bool
 
     @property
@@ -185,7 +184,6 @@ class Objective:
 
     def __init__(self, X: Single) -> None:
         self.X = X
-        self.n_evaluations = 0
         self._scales: Single | None = None
         self._first = N_BINS * np.arange(len(X), dtype=np.int32)[:, np.newaxis]
         # Allocated once for all passes; each chunk is contiguous.
@@ -204,7 +202,6 @@ class Objective:
 
     def counts(self, W: Array) -> NDArray[np.int64]:
         """Unmix the data, and count the samples of each component in each bin."""
-        self.n_evaluations += 1
         W = W.astype(np.float32)
         total, lock = np.zeros(len(W) * N_BINS, dtype=np.int64), threading.Lock()
 
@@ -260,10 +257,7 @@ class Objective:
         return counts
 
     def cross_moments(self, tables: NDArray) -> Array:
-        """Return the mean of f_i(y_i / s_i) y_j / s_i for the components counted last.
-
-        The function f_i of each component is given by its values in all bins.
-        """
+        """Return the mean of f_i(y_i / s_i) y_j / s_i, from tables of f_i, as counted last."""
         tables = tables.astype(np.float32, copy=False)
 
         def moments(chunk: _Chunk) -> Single:

@@ -102,11 +102,9 @@ def _rotate_pairs(X: Single, W: Array) -> Array | None:
 def _find_lattices(
     X: Single, W: Array, correlation: Array, expected: bool, rng: np.random.Generator
 ) -> Array | None:
-    """Search for lattices among the components that look Gaussian, of which each leaves fewer.
-
-    Where no component is discrete, all that are may be mixed with each other and hence look
-    Gaussian, but a recording seldom has any: a short search shows whether there is one.
-    """
+    """Search for lattices among the components that look Gaussian, of which each leaves fewer."""
+    # Where no component is discrete, all that are may be mixed with each other and hence look
+    # Gaussian, but a recording seldom has any: a short search shows whether there is one.
     limit = LOOKS_GAUSSIAN if expected else LOOKS_GAUSSIAN / 4
     W, correlation = W.copy(), correlation.copy()
     X, others = _subsampled(X), _subsampled(X, half=1)  # what is found must hold for both
@@ -165,10 +163,7 @@ def _fourth_cumulants(Z: Single) -> Array:
 
 
 def search_lattices(Z: Single, start: Array) -> Array | None:
-    """Return a rotation whose first rows are lattice directions near those of a rotation, or None.
-
-    Climbs by the steps of Equation (15) of docs/method.
-    """
+    """Climb by Equation (15) of docs/method to lattice directions, the first rows of the result."""
     vectors, heights = _peaks(Z, np.concatenate([length * start for length in LENGTHS]))
     # In N Gaussian samples the highest peak is about 6 / √N.
     least = max(0.3, 10 / np.sqrt(Z.shape[1]))
@@ -202,10 +197,8 @@ def _peaks(Z: Single, vectors: Array) -> tuple[Array, Array]:
 
 
 def fit_lattices(X: Single, W: Array, counts: NDArray[np.int64]) -> Array:
-    """Fit the weights of components on a lattice to its points; the others stay.
-
-    For white x the best weights are E[v x], with v the mean of the samples at a point.
-    """
+    """Fit the weights of components on a lattice to its points; the others stay."""
+    # For white x the best weights are E[v x], with v the mean of the samples at a point.
     merged, result = merged_counts(counts), W.copy()
     for i in np.flatnonzero(on_lattice(merged)):
         y = W[i].astype(np.float32) @ X
@@ -257,10 +250,7 @@ def find_edges(counts: NDArray[np.int64]) -> list[list[Edge]]:
 
 
 def fit_edges(X: Single, W: Array, edges: list[list[Edge]], information: Array) -> Array:
-    """Fit the weights of components with edges by Equation (16), for narrower and narrower edges.
-
-    ``information`` is that of the scores which W was fitted with.
-    """
+    """Fit components with edges by Equation (16); ``information`` is that of the scores of W."""
     n_weights, n_samples = len(W) - 1, X.shape[1]
     result, lengths = W.copy(), None
     for i, ends in enumerate(edges):

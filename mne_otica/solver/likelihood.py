@@ -1,9 +1,4 @@
-"""The likelihood: the most precise estimate near an optimum of the contrast.
-
-Among rotations, the angle of two components has the variance 1 / (N (e_i + e_j)). The likelihood
-over invertible matrices, its Newton steps and scales that change in time are Equations (10), (13)
-and (14) of docs/method. The scores are fitted again after each step.
-"""
+"""The likelihood: the most precise estimate near an optimum of the contrast; see docs/method."""
 
 from typing import NamedTuple
 
@@ -83,10 +78,7 @@ def refine_rotation(objective: Objective, W: Array, tol: float) -> Array:
 
 
 def refine_fully(objective: Objective, W: Array, tol: float) -> Array:
-    """Maximise the likelihood over invertible matrices with unit rows, starting from a rotation.
-
-    Stops when no weight of a step exceeds ``tol``, or it gains next to nothing.
-    """
+    """Maximise the likelihood over invertible matrices with unit rows, starting from a rotation."""
     # Fitting d² weights to N samples lowers L by d² / 2 N by chance.
     negligible = NEGLIGIBLE_SHARE * W.size / (2 * objective.X.shape[1])
     counts, information, smoothness = objective.counts(W), np.ones(len(W)), None
@@ -146,6 +138,7 @@ def _step(
 
 def _least_excess(objective: Objective) -> float:
     """Return the smallest e_i + e_j of a pair to fit: its angle has an error below 0.1 radians."""
+    # The variance of an angle among rotations is 1 / (N (e_i + e_j)).
     return 1 / (0.1**2 * objective.X.shape[1])
 
 

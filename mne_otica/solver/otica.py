@@ -2,7 +2,6 @@
 
 import time
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from mne.utils import ProgressBar, logger, verbose
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mne_otica.solver import algorithm as newton
 from mne_otica.solver import riemannian
-from mne_otica.solver._linalg import Channels, Whitening, chunks, one_blas_thread, project
+from mne_otica.solver._linalg import Channels, chunks, nearest_rotation, one_blas_thread, project
 from mne_otica.solver.contrast import Solution, gaussian_floor, gaussian_targets, let_work_go
 from mne_otica.utils.arrays import Array
 from mne_otica.utils.checks import (
@@ -28,19 +27,6 @@ REFINEMENTS = ("auto", "none", "rotation", "full")
 
 class OTICAConvergenceWarning(UserWarning):
     """The solver reached ``max_iter`` before it converged."""
-
-
-class Unmixing(NamedTuple):
-    """An unmixing matrix of whitened data, and information about the fit."""
-
-    W: Array  # as `otica` returns it
-    contrast: Array  # W2² of each component from a Gaussian, less that of noise
-    n_iter: int
-    n_evaluations: int  # passes over the data or a subsample
-    step: float  # largest rotation angle of the last iteration, in radians
-    # The angle fell below the tolerance, several iterations hardly improved the objective, or no
-    # step along the gradient did. The "riemannian" schedule counts as converged.
-    converged: bool
 
 
 @verbose
@@ -163,10 +149,9 @@ def otica(
     )
     fit = partial(fit, compute=compute, random_state=random_state)
     if whiten:
-        whitening = _whitening(X, n_components)
-        K = whitening.K
-        unmixing = fit(project(K, X, whitening.mean, np.float32))
-        Y = project(unmixing.W @ K, X, whitening.mean, np.float64)
+        K, mean = _whitening(X, n_components)
+        unmixing = fit(project(K, X, mean, np.float32))
+        Y = project(unmixing.W @ K, X, mean, np.float64)
     else:
         _check_white(X, n_components)
         unmixing = fit(X)
@@ -185,7 +170,7 @@ def unmix(
     refine: str = "auto",
     compute: str = "low",
     random_state: RandomState = 0,
-) -> Unmixing:
+) -> Solution:
     """Separate whitened data into independent components; see `otica` for the parameters."""
     max_iter = check_options(algorithm, max_iter, tol, refine, compute)
     rng = as_generator(random_state)
@@ -225,7 +210,7 @@ def refit(
     max_iter: int | str = "auto",
     tol: float = 3e-3,
     refine: str = "auto",
-) -> Unmixing:
+) -> Solution:
     """Separate whitened data by a local optimisation: for many fits of resampled data."""
     max_iter = check_options("newton", max_iter, tol, refine, "low")
     X, W = np.asarray(X, dtype=np.float32), _initial_rotation(w_init, len(X))
@@ -255,7 +240,7 @@ def check_options(
     return int(max_iter)
 
 
-def _whitening(X: NDArray, n_components: int | float | None) -> Whitening:
+def _whitening(X: NDArray, n_components: int | float | None) -> tuple[Array, Array]:
     _validate_type(n_components, ("int-like", float, None), "n_components")
     channels = Channels(X)
     rank = channels.rank
@@ -322,13 +307,10 @@ def _initial_rotation(w_init: ArrayLike | None, size: int) -> Array:
         raise ValueError(
             f"w_init must have shape ({size}, {size}), one row per component, got {w_init.shape}."
         )
-    left, stretch, right = np.linalg.svd(w_init)
-    if stretch[-1] < 1e-10 * stretch[0]:
-        raise ValueError(
-            f"w_init is singular (smallest singular value {stretch[-1]:.2g}, largest "
-            f"{stretch[0]:.2g}); pass an invertible matrix, or None for the principal axes."
-        )
-    return left @ right
+    if (condition := np.linalg.cond(w_init)) > 1e10:
+        told = "pass an invertible matrix, or None for the principal axes."
+        raise ValueError(f"w_init is singular (condition number {condition:.2g}); {told}")
+    return nearest_rotation(w_init)
 
 
 def _chosen_refinement(refine: str, X: NDArray) -> str:
@@ -342,15 +324,18 @@ def _chosen_refinement(refine: str, X: NDArray) -> str:
     return "full" if error < 1e-4 else "rotation"
 
 
-def _in_order(solution: Solution, X: NDArray) -> Unmixing:
+def contrast_of(solution: Solution, n_samples: int) -> Array:
+    """Return W2² of each component from a Gaussian, less that of noise."""
+    power = 1 + np.mean(gaussian_targets(n_samples) ** 2)
+    return power - 2 * solution.correlation - gaussian_floor(n_samples)
+
+
+def _in_order(solution: Solution, X: NDArray) -> Solution:
     """Sort the components by contrast, and make their large deflections positive."""
-    n_samples = X.shape[1]
     order = np.argsort(solution.correlation, kind="stable")
     W = solution.W[order]
     mean = (W @ X.mean(axis=1, dtype=np.float64))[:, np.newaxis]
     parts = (W @ X[:, chunk] - mean for chunk in chunks(X))
     skewness = sum(np.einsum("ij,ij,ij->i", Y, Y, Y) for Y in parts)
     W = W * np.where(skewness < 0, -1.0, 1.0)[:, np.newaxis]
-    power = 1 + np.mean(gaussian_targets(n_samples) ** 2)
-    contrast = power - 2 * solution.correlation[order] - gaussian_floor(n_samples)
-    return Unmixing(W, contrast, *solution[2:])
+    return solution._replace(W=W, correlation=solution.correlation[order])

@@ -44,7 +44,7 @@ def solve(
         rotated = np.abs(W @ before.T - np.eye(len(W))).max()
         on_step()
     # Converged: the schedule is fixed, and was completed.
-    return Solution(W, target_correlation(W @ X), max_iter, max_iter, float(rotated), True)
+    return Solution(W, target_correlation(W @ X), max_iter, float(rotated), True)
 
 
 def _batch(X: NDArray, rng: Generator) -> Array:

@@ -1,8 +1,7 @@
 """Score functions of the components, from counts of their samples.
 
-Equations (11) and (12) of docs/method. A score is fitted by score matching among cubic splines,
-which needs no density and stays finite where it has an edge. Arrays have one row for each
-component. Bins of the transport map are merged here.
+Equations (11) and (12) of docs/method: score matching among cubic splines, which needs no density
+and stays finite where it has an edge. Arrays have one row for each component.
 """
 
 from typing import NamedTuple

@@ -18,14 +18,14 @@ def warn(message: str, category: type[Warning] = RuntimeWarning) -> None:
     _mne_warn(message, category, module="mne_otica", ignore_namespaces=("mne", "mne_otica"))
 
 
-def as_generator(random_state: RandomState) -> np.random.Generator:
+def as_generator(random_state: RandomState, name: str = "random_state") -> np.random.Generator:
     """Return a Generator; None draws a random seed."""
     generators = (np.random.RandomState, np.random.Generator)
-    _validate_type(random_state, ("int-like", *generators, None), "random_state")
+    _validate_type(random_state, ("int-like", *generators, None), name)
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(2**31)
     elif random_state is not None and not isinstance(random_state, np.random.Generator):
-        _validate_number(random_state, "random_state", at_least=0)
+        _validate_number(random_state, name, at_least=0)
     return np.random.default_rng(random_state)
 
 

@@ -61,7 +61,7 @@ def test_component_that_only_a_person_chose_goes_whole(raw, cleaned):
 
 
 def test_components_that_are_none(raw, cleaned):
-    with pytest.raises(ValueError, match=r"components \[99\] do not exist"):
+    with pytest.raises(ValueError, match=r"components holds \[99\], but the ICA"):
         cleaned.with_components([0, 99])
     with pytest.raises(TypeError, match="components must be"):
         cleaned.with_components("blink")
