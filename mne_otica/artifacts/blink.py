@@ -11,7 +11,16 @@ from mne import Info
 
 from mne_otica.artifacts import events as ev
 from mne_otica.artifacts import maps as _maps
-from mne_otica.artifacts.kinds import ArtifactRow, Kind, Removal, Words, judged, probability, weigh
+from mne_otica.artifacts.kinds import (
+    ACCEPT,
+    ArtifactRow,
+    Kind,
+    Removal,
+    Words,
+    judged,
+    probability,
+    weigh,
+)
 from mne_otica.artifacts.rhythm import alike
 from mne_otica.signals.low_rate import LARGE, Prepared, Signals, eog_names
 from mne_otica.utils.arrays import Array, Samples
@@ -76,6 +85,7 @@ KIND = Kind(
     figures=figures,
     gate=gate,
     events=events,
+    remove=ACCEPT,
     words={
         "height": Words(
             "its peaks are no higher than noise ({:.1f} robust SD)", "high peaks ({:.0f} robust SD)"

@@ -45,6 +45,9 @@ KIND = Kind(
     events=events,
     # Without topography and EOG, slow deflections may be anything, unless there are clear steps.
     proof=("eye_share", "eog_correlation"),
+    # Real eye movements get too little: of those put into recordings that the curves had not seen
+    # and that got 0.8 to 0.9, all were right (training.train), 13 of 13.
+    remove=0.8,
     words={
         "eye_share": Words(
             "the topography of eye movements fits at r = {:.2f} only",

@@ -63,6 +63,7 @@ class Kind:
     gate: Callable[[Components, int], str]  # why a component cannot be of this kind
     events: Callable[[Components, int], Samples]  # samples of the recording
     proof: tuple[str, ...] = ()  # if none of these figures is known, "yes" needs more evidence
+    remove: float = REMOVE  # the least probability to be removed
 
 
 @dataclass(frozen=True, eq=False)

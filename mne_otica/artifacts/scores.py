@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from mne.preprocessing import ICA
 
-from mne_otica.artifacts.kinds import REMOVE, ArtifactRow, kinds
+from mne_otica.artifacts.kinds import ArtifactRow, kinds
 from mne_otica.utils.arrays import Array, Samples
 
 if TYPE_CHECKING:
@@ -243,15 +243,16 @@ def collected(
     rows: Sequence[ArtifactRow], names: Sequence[str], labels: Sequence[str], geometry: str
 ) -> ArtifactScores:
     """Return scores of rows, the components to remove marked by the one rule for it."""
-    # A component that holds a kind goes from a probability of `REMOVE`, if no other kind is more
+    # A component goes from the probability that its kind has for this, if no other kind is more
     # probable. Blinks, judged together, go with every "yes", with another kind if need be.
     highest: dict[int, float] = {}
     for row in rows:
         if row.kind != "blink" and row.answer == "yes":
-            highest[row.component] = max(highest.get(row.component, REMOVE), row.probability)
+            highest[row.component] = max(highest.get(row.component, 0.0), row.probability)
     marked = []
     for row in rows:
-        sure = row.kind == "blink" or row.probability >= highest.get(row.component, np.inf)
+        least = max(kinds()[row.kind].remove, highest.get(row.component, 0.0))
+        sure = row.kind == "blink" or row.probability >= least
         marked.append(replace(row, remove=row.answer == "yes" and sure))
     # Blinks are in order already, see `of`.
     marked.sort(key=lambda row: -row.probability * (row.kind != "blink"))

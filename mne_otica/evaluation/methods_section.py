@@ -11,7 +11,7 @@ import numpy as np
 from mne.io import BaseRaw
 
 from mne_otica import __version__
-from mne_otica.artifacts.kinds import ACCEPT, REMOVE
+from mne_otica.artifacts.kinds import kinds
 from mne_otica.evaluation.harm import MARGIN
 from mne_otica.evaluation.sentences import PLURALS, component_names
 
@@ -35,7 +35,7 @@ def recording_facts(raw: BaseRaw, filtered: BaseRaw, *band: float | None) -> dic
         "bads": list(raw.info["bads"]),
         "reference": "average" if average else "as recorded",
         "filter": "none" if unfiltered else "zero-phase FIR, firwin, Hamming window",
-        "thresholds": {kind: ACCEPT if kind == "blink" else REMOVE for kind in PLURALS},
+        "thresholds": {one.name: one.remove for one in kinds().values()},
     }
 
 
