@@ -16,7 +16,8 @@ def figures(components: Components, k: int) -> dict[str, float]:
         "flat": heart.flat,
         "rate": heart.rate,
         "height": float(components.locking[k]),
-        "focality": components.focality(k),
+        # An ECG tells the heart from the square wave of an electrode.
+        "focality": np.nan if "ecg" in components.sensors else components.focality(k),
     }
 
 
