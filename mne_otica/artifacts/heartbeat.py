@@ -48,7 +48,7 @@ KIND = Kind(
             "events as regular as a heart's (z = {:.0f} beyond chance)",
         ),
         "flat": Words(
-            "it is not flat between beats ({:.0%} of the time), as rhythms of the brain are not",
+            "it is flat in {:.0%} of the time between beats only, as rhythms of the brain are",
             "a flat line between beats ({:.0%} of the cycle)",
         ),
         "rate": Words("{:.0f} events a minute are rare for a heart"),
