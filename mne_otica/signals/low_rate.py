@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import mne
@@ -74,7 +74,7 @@ class Prepared:
         """The signals, neither smoothed nor limited to a band."""
         return self.courses[2]
 
-    @property
+    @cached_property
     def duration(self) -> float:
         """The seconds outside bad spans."""
         return self.good.sum() / self.sfreq
@@ -158,11 +158,17 @@ def filtered(data: Array, sfreq: float, low: float | None, high: float) -> Array
     band = (high, "lowpass") if low is None else ((low, high), "bandpass")
     # The start and the end are mirrored for two seconds: the longest ringing at 1 Hz.
     padlen = max(0, min(int(2 * sfreq), data.shape[-1] - 1))
-    sections, out = butter(2, *band, fs=sfreq, output="sos"), np.empty(data.shape)
+    sections, out = _sections(*band, sfreq), np.empty(data.shape)
     # One after the other, as SciPy needs three copies of what it filters at once.
     for x, y in zip(np.atleast_2d(data), np.atleast_2d(out), strict=True):
         y[:] = sosfiltfilt(sections, x, padlen=padlen)
     return out
+
+
+@cache
+def _sections(frequencies: float | tuple[float, float], kind: str, sfreq: float) -> Array:
+    """Return the sections of a filter: for a row, their design takes as long as the filtering."""
+    return butter(2, frequencies, kind, fs=sfreq, output="sos")
 
 
 def enough(x: Array) -> Array:

@@ -95,9 +95,8 @@ def add_artifact_report(
     report.add_html(_html.head(result), "Summary", **options)
     report.add_html(_html.components(result), "All components", **options)
     for title, figure in _figures(result):
-        # WebP compresses topographies slowly.
-        png = report.image_format == "webp" and any(ax.images for ax in figure.axes)
-        report.add_figure(figure, title, image_format="png" if png else None, **options)
+        # WebP, which MNE takes by default, compresses slowly.
+        report.add_figure(figure, title, image_format="png", **options)
         plt.close(figure)
     return report
 
