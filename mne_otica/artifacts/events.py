@@ -238,7 +238,7 @@ class Steps:
 
     peaks: Samples  # of the prepared signal
     rate: float = 0.0  # per minute
-    balance: float = np.nan  # number of steps in the rarer direction over that in the other
+    balance: float = np.nan  # steps in the rarer direction over those in the other, both plus one
     lopsided: float = np.nan  # absolute skewness between 1 and 10 Hz
 
 
@@ -270,4 +270,5 @@ def _steps_of(prepared: Prepared, index: int, level: Array) -> Steps:
         return Steps(peaks, lopsided=lopsided)
     n_up = int((change[peaks] > 0).sum())
     rarer, other = sorted([n_up, len(peaks) - n_up])
-    return Steps(peaks, 60 * len(peaks) / max(prepared.duration, 1e-9), rarer / other, lopsided)
+    balance = (rarer + 1) / (other + 1)  # few steps may go one way by chance
+    return Steps(peaks, 60 * len(peaks) / max(prepared.duration, 1e-9), balance, lopsided)

@@ -6,6 +6,7 @@ gain in the other unless both show the artifact with the topography of the compo
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import mne
 import numpy as np
@@ -119,13 +120,17 @@ class _Check:
         samples, signs = samples[used], signs[used]
         if not len(samples):
             return {}
-        # A single event is both halves.
-        halves = [slice(0, None, 2), slice(1, None, 2)] if len(samples) > 1 else [slice(None)]
-        ends = [(samples[half], signs[half], bounds) for half in halves]
-        channels = [_average(self.filtered._data, *end) for end in ends]
-        parts = [_average(courses, *end) for end in ends]
-        most = np.argsort(-np.sum(sum(channels) ** 2, axis=1))[:MOST_AFFECTED]
-        left, gains = [one[most] for one in channels], {}
+        # All halves of up to eight blocks of events, of which the last is the complement of the
+        # first; drawn at random, as eyes go there and back. A single event is both halves.
+        n_blocks = min(8, max(1, len(samples) // 2 * 2))
+        order = np.random.default_rng(0).permutation(len(samples))
+        blocks = [(samples[k], signs[k], bounds) for k in np.array_split(order, n_blocks)]
+        halves = list(combinations(range(n_blocks), max(1, n_blocks // 2)))
+        channels = np.array([_average(self.filtered._data, *block) for block in blocks])
+        parts = np.array([_average(courses, *block) for block in blocks])
+        most = np.argsort(-np.sum(channels.sum(axis=0) ** 2, axis=1))[:MOST_AFFECTED]
+        left = [channels[list(half)][:, most].mean(axis=0) for half in halves]
+        parts, gains = [parts[list(half)].mean(axis=0) for half in halves], {}
         for k, component in enumerate(components):
             topography = self.maps[most, component][:, np.newaxis]
             trial = [x - topography * p[k] for x, p in zip(left, parts[::-1], strict=True)]
