@@ -57,7 +57,8 @@ def true_reduction(
         eog = mne.filter.filter_data(full.get_data([EYES[name]])[0], sfreq, 0.5, 20)
         away = int(0.08 * sfreq)
         last = len(eog) - 1
-        signs = np.sign(eog[(at + away).clip(0, last)] - eog[(at - away).clip(0, last)])
+        signs = eog[(at + away).clip(0, last)] - eog[(at - away).clip(0, last)]
+        signs /= np.sqrt(np.mean(signs**2))
     band = 1, min(40, sfreq / 2 - 1)
     before, after = (mne.filter.filter_data(raw.get_data(), sfreq, *band) for raw in raws)
     one, other = (average(x, at, half, signs) for x in (before, after))

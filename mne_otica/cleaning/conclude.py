@@ -16,7 +16,7 @@ from scipy.signal import find_peaks
 
 from mne_otica import __version__
 from mne_otica.artifacts import check_kinds, kinds
-from mne_otica.cleaning.cross_check import SAME, removed_events, signs_of, without_useless
+from mne_otica.cleaning.cross_check import SAME, removed_events, weights_of, without_useless
 from mne_otica.cleaning.found import Decision, Found, add_choice, blinks_of_choice
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.evaluation.benefit import benefit_of
@@ -145,14 +145,14 @@ def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
         missed = _missed(events, filtered, cleaned.bad)
         events, measured = (_merged(some, missed) for some in (events, measured))
     result = replace(result, events=events)
-    # Steps are turned to their direction at the channel from which most is removed.
+    # Steps are weighed by their size and direction at the channel from which most is removed.
     maps = sides.maps[:, part.components]
     most = np.argmax(np.sum((maps @ sides.in_band[kind]) ** 2, axis=1))
     samples, course = measured[:, 0] - filtered.origin, maps[[most]] @ part.courses
-    signs = signs_of(kind, course, samples, filtered.sfreq)
+    weights = weights_of(kind, course, samples, filtered.sfreq)
     with quiet():
         try:
-            benefit = benefit_of(cleaned, measured, signs=signs)
+            benefit = benefit_of(cleaned, measured, weights)
         except ValueError:  # there are none, or the edges or bad spans cut every window
             return result
         own = cleaned if len(sides.taken.parts) == 1 else sides.pair(part)

@@ -105,23 +105,23 @@ class _Check:
             rows = [slice(k, k + 1) for k in range(len(part.components))]
         gains = {}
         for row in rows:
-            signs = signs_of(part.kind, part.courses[row], samples, self.filtered.sfreq)
-            gains |= self._halves(part.components[row], courses[row], samples, signs)
+            weights = weights_of(part.kind, part.courses[row], samples, self.filtered.sfreq)
+            gains |= self._halves(part.components[row], courses[row], samples, weights)
         return gains
 
     def _halves(
-        self, components: list[int], courses: Array, samples: Samples, signs: Array
+        self, components: list[int], courses: Array, samples: Samples, weights: Array
     ) -> dict[int, float]:
         """Add components one after the other, and leave them out again if they do not help."""
         bounds = window_bounds(-2 * HALF_WINDOW, HALF_WINDOW, self.filtered.info["sfreq"])
         samples = samples // self.filtered.step
         used = np.isin(samples, whole_windows(samples, self.bad, bounds)[0])
-        samples, signs = samples[used], signs[used]
+        samples, weights = samples[used], weights[used]
         if not len(samples):
             return {}
         # A single event is both halves.
         halves = [slice(0, None, 2), slice(1, None, 2)] if len(samples) > 1 else [slice(None)]
-        ends = [(samples[half], signs[half], bounds) for half in halves]
+        ends = [(samples[half], weights[half], bounds) for half in halves]
         channels = [_average(self.filtered._data, *end) for end in ends]
         parts = [_average(courses, *end) for end in ends]
         most = np.argsort(-np.sum(sum(channels) ** 2, axis=1))[:MOST_AFFECTED]
@@ -158,23 +158,25 @@ class _Check:
         return gains
 
 
-def _average(data: Array, samples: Samples, signs: Array, bounds: tuple[int, int]) -> Array:
+def _average(data: Array, samples: Samples, weights: Array, bounds: tuple[int, int]) -> Array:
     """Return the average over events, relative to the baseline before the window."""
     total = np.zeros((len(data), bounds[1] - bounds[0]))
-    for sample, sign in zip(samples, signs, strict=True):
-        total += sign * data[:, sample + bounds[0] : sample + bounds[1]]
+    for sample, weight in zip(samples, weights, strict=True):
+        total += weight * data[:, sample + bounds[0] : sample + bounds[1]]
     total /= len(samples)
     n_baseline = (bounds[1] - bounds[0]) // 3
     return (total - total[:, :n_baseline].mean(axis=1, keepdims=True))[:, n_baseline:]
 
 
-def signs_of(kind: str, courses: Array, samples: Samples, sfreq: float) -> Array:
-    """Return 1 or -1 for each event: steps have the direction of the first course."""
+def weights_of(kind: str, courses: Array, samples: Samples, sfreq: float) -> Array:
+    """Return the weight of each event: 1, of steps their size and direction in the first course."""
     if kinds()[kind].removal.shape != "step":
         return np.ones(len(samples))
     away, course = max(1, round(SAME * sfreq)), courses[0]
     after, before = ((samples + k).clip(0, len(course) - 1) for k in (away, -away))
-    return np.where(course[after] >= course[before], 1.0, -1.0)
+    # With signs alone, the direction of the smallest steps, which is uncertain, would count most.
+    steps = course[after] - course[before]
+    return steps / (np.sqrt(np.mean(steps**2)) or 1.0) if len(steps) else steps
 
 
 def removed_events(part: Part, given: Samples, like: LowRateRaw) -> Samples:

@@ -44,8 +44,9 @@ class RMSReduction:
         The channels.
     samples : ndarray, shape (n_events,)
         The events used, as in the first column of MNE's events.
-    signs : ndarray, shape (n_events,)
-        1, or -1 for events that were flipped: eye movements in the opposite direction.
+    weights : ndarray, shape (n_events,)
+        The weight of each event in ``average``: 1, or the size of an eye movement over the RMS of
+        all, negative in the opposite direction.
     n_edge, n_bad : int
         Events left out because their windows reach beyond the recording, or overlap spans
         annotated as bad.
@@ -62,7 +63,7 @@ class RMSReduction:
     average_per_channel: NDArray[np.float64]
     ch_names: list[str]
     samples: NDArray[np.int64]
-    signs: NDArray[np.float64]
+    weights: NDArray[np.float64]
     n_edge: int
     n_bad: int
 
