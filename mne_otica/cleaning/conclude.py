@@ -31,7 +31,7 @@ from mne_otica.removal.remove import Part, Taken, check_components, put_back, ta
 from mne_otica.signals.reading import LowRateRaw, of_steps
 from mne_otica.signals.recording import quiet
 from mne_otica.signals.unmixing import maps_in_volts
-from mne_otica.signals.windows import HALF_WINDOW, Pair
+from mne_otica.signals.windows import HALF_BEAT, HALF_WINDOW, Pair
 from mne_otica.utils.arrays import Array, Samples
 from mne_otica.utils.checks import _validate_type
 
@@ -150,9 +150,10 @@ def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
     most = np.argmax(np.sum((maps @ sides.in_band[kind]) ** 2, axis=1))
     samples, course = measured[:, 0] - filtered.origin, maps[[most]] @ part.courses
     weights = weights_of(kind, course, samples, filtered.sfreq)
+    beats = kinds()[kind].removal.shape == "beat"
     with quiet():
         try:
-            benefit = benefit_of(cleaned, measured, weights)
+            benefit = benefit_of(cleaned, measured, weights, HALF_BEAT if beats else HALF_WINDOW)
         except ValueError:  # there are none, or the edges or bad spans cut every window
             return result
         own = cleaned if len(sides.taken.parts) == 1 else sides.pair(part)
@@ -162,7 +163,7 @@ def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
             own.after[:, same] = own.before[:, same]
         options = dict(sham=_sham(part, found, sides), brief=sides.brief)
         # A heart beats everywhere, and other artifacts may be as frequent.
-        margin = None if kinds()[kind].removal.shape == "beat" else MARGIN
+        margin = None if beats else MARGIN
         harm = harm_of(own, events, margin=margin, **options)
         if np.isnan(harm.taken_out):
             harm = harm_of(own, events, margin=None, **options)

@@ -30,11 +30,11 @@ class RMSReduction:
     rms_before, rms_after : ndarray, shape (n_channels,)
         The RMS in the windows, in volts.
     blink_size : ndarray, shape (n_channels,)
-        RMS of the average window before cleaning, with the 250 ms before it as baseline: the size
-        of the artifact at each channel.
+        RMS of the average window before cleaning, relative to its mean: the size of the artifact
+        at each channel.
     average : float
         Reduction of the average over events: 1 - RMS(after) / RMS(before) of the average
-        window, with that baseline, at the channels of `most_affected`.
+        window, relative to its mean, at the channels of `most_affected`.
         Brain activity that is not locked to the events cancels in the average.
     average_interval : tuple of float
         The 95 percent jackknife interval of ``average`` over events; NaN for one event.

@@ -41,7 +41,7 @@ def computed(raw, result, kind):
     good = np.isfinite(raw.get_data([0], reject_by_annotation="NaN")[0])
     events = result.events[result.events[:, 2] == IDS[kind]]
     samples, counts = events[:, 0] - raw.first_samp, events[:, 1] != 1
-    half, away = (round(x * sfreq) for x in (0.25, 0.1))
+    half, away = (round(x * sfreq) for x in (0.15 if kind == "heartbeats" else 0.25, 0.1))
     weights = np.ones(len(samples))
     if kind == "eye movements":
         weights = steps(before - after, samples, away)
@@ -52,14 +52,12 @@ def computed(raw, result, kind):
     ]
     means = []
     for x in (before, after):
-        mean = np.mean(
-            [w * x[:, np.arange(k - 2 * half, k + half).clip(0)] for k, w in whole], axis=0
-        )
-        means.append(mean[:, half:] - mean[:, :half].mean(axis=1, keepdims=True))
+        mean = np.mean([w * x[:, k - half : k + half] for k, w in whole], axis=0)
+        means.append(mean - mean.mean(axis=1, keepdims=True))
         if x is before:
             most = np.argsort(-rms_rows(means[0]))[:5]
     far = good.copy()
-    reach = half + int(sfreq)
+    reach = round(1.25 * sfreq)
     for k in samples:
         far[max(0, k - reach) : k + reach] = False
     same = ~changed.any(axis=0)

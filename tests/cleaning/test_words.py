@@ -43,12 +43,12 @@ def test_hearts_do_not_grow(shared_data):
     raw = read(shared_data, "eegmat_20_1")
     heart = clean_raw(raw.copy().pick("eeg"), artifacts="heartbeat")
     at = np.round(onsets(shared_data, "eegmat_20_1", "heartbeat") * 250).astype(int)
-    at = at[(at > 125) & (at < raw.n_times - 63)]
+    at = at[(at > 38) & (at < raw.n_times - 38)]
     means = []
     for one in (raw, heart.raw):
         x = one.copy().pick("eeg").filter(1, 40).get_data()
-        mean = np.mean([x[:, k - 125 : k + 63] for k in at], axis=0)
-        means.append(mean[:, 63:] - mean[:, :63].mean(axis=1, keepdims=True))
+        mean = np.mean([x[:, k - 38 : k + 38] for k in at], axis=0)
+        means.append(mean - mean.mean(axis=1, keepdims=True))
     top = np.argsort(-means[0].std(axis=1))[:5]
     before, after = (np.sqrt(np.mean(mean[top] ** 2)) for mean in means)
     gone = 1 - after / before
