@@ -35,8 +35,6 @@ from mne_otica.signals.windows import HALF_BEAT, HALF_WINDOW, Pair
 from mne_otica.utils.arrays import Array, Samples
 from mne_otica.utils.checks import _validate_type
 
-NO_GAIN = "no measurable reduction at the channels"
-
 
 def conclude(
     raw: BaseRaw,
@@ -122,8 +120,8 @@ def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
     """Return the result for one kind: the decision, and benefit and harm of the removal."""
     decision, part, filtered = found.decisions[kind], sides.taken.of(kind), sides.filtered
     events = decision.events
-    kept = dict(not_removed=decision.not_removed, why=NO_GAIN if decision.not_removed else "")
-    result = KindResult(kind, decision.answer, [], events, "none", decision.reason, **kept)
+    kept = dict(not_removed=decision.not_removed, why=decision.why)
+    result = KindResult(kind, decision.answer, [], events, "nothing", decision.reason, **kept)
     if part is None or not part.courses.any():
         return result
     result = replace(result, components=list(part.components), how=part.how, l_freq=part.l_freq)
@@ -259,7 +257,8 @@ def rechosen(result: Cleaned, components: Sequence[int], kind: str | None = None
     for name, one in result.kinds.items():
         events = blinks if name == "blink" and not one.components else one.events
         kept = events[events[:, 1] == 0]
-        decisions[name] = Decision(one.answer, one.components, kept, one.reason, one.not_removed)
+        told = one.reason, one.not_removed, one.why
+        decisions[name] = Decision(one.answer, one.components, kept, *told)
     if kind is not None:
         kind = check_kinds(kind, "kind")[0]
         add_choice(decisions, kind, ica.exclude, raw, ica, reject)

@@ -27,6 +27,7 @@ Filter = Callable[[Array], Array]
 # Share of the power by which a component has to reduce the average in the other half: 0.1 is 5 % of
 # its RMS. Set by hand, so that removals of 0 or 1 % do not count; no benchmark chose it.
 LEAST_GAIN = 0.1
+NO_GAIN = "no measurable reduction at the channels"
 SAME = 0.1  # s; events that are closer are one
 
 
@@ -47,7 +48,8 @@ def cross_checked(
         kept = [k for k in part.components if gains.get(k, 0.0) > 0]
         rows = [part.components.index(k) for k in kept]
         dropped = [k for k in part.components if k not in kept]
-        decision = replace(decision, components=kept, not_removed=dropped, given=decision.events)
+        told = dict(not_removed=dropped, why=NO_GAIN if dropped else "", given=decision.events)
+        decision = replace(decision, components=kept, **told)
         if kept:
             decision = replace(decision, events=events)
             parts.append(part.of_rows(rows))
@@ -63,7 +65,7 @@ def cross_checked(
 def without_useless(found: Found, results: Mapping[str, KindResult], ica: ICA) -> Found:
     """Leave out the kinds whose average is not reduced: the gain may have been another kind's."""
     useless = {
-        kind: replace(found.decisions[kind], components=[], not_removed=one.components)
+        kind: replace(found.decisions[kind], components=[], not_removed=one.components, why=NO_GAIN)
         for kind, one in results.items()
         if one.components and one.gone is not None and one.gone <= 0
     }

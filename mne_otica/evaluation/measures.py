@@ -162,8 +162,8 @@ class KindResult:
     kind : str
         The kind.
     answer : str
-        ``"yes"`` if components were found that can be removed, ``"unsure"`` if there may be
-        some, else ``"no"``.
+        That of the component that most probably holds it: ``"yes"`` if it is probable enough to be
+        removed, ``"unsure"`` if the evidence is not sufficient, else ``"no"``.
     components : list of int
         The components that were changed.
     events : ndarray, shape (n_events, 3)
@@ -173,7 +173,7 @@ class KindResult:
     how : str
         What was removed from the components: the part that belongs to the ``"events"`` (of eye
         movements, what exceeds the power at rest, at all times), the part in a frequency
-        ``"band"``, the whole ``"component"`` (always of electrodes), or ``"none"``.
+        ``"band"``, the whole ``"component"`` (always of electrodes), or ``"nothing"``.
     reason : str
         The best candidate and the evidence for or against it; empty if there is none.
     gone : float | None
