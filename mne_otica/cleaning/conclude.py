@@ -223,7 +223,8 @@ def _gone_above(part: Part, sides: _Sides) -> float:
 
 def _sham(part: Part, found: Found, sides: _Sides) -> tuple[Array, Array] | None:
     """Return topographies and time courses of what would be removed for sham events."""
-    if sides.brief or part.estimate is None or part.estimate.model is None:
+    needed = not sides.brief or kinds()[part.kind].removal.shape == "beat"
+    if not needed or part.estimate is None or part.estimate.model is None:
         return None
     courses = found.shams.get(part.kind)
     if courses is None:

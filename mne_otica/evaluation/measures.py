@@ -232,8 +232,11 @@ class KindResult:
     @property
     def much_else(self) -> bool:
         """Whether more than 30 percent was removed elsewhere, or for muscle in total."""
-        elsewhere = self.harm is not None and self.harm.margin is not None
-        return (elsewhere or self.l_freq is not None) and round(self.cost, 3) > OVER_CLEANED
+        share = self.cost
+        if share is not None and self.harm.margin is None and self.l_freq is None:
+            # The waves of a heart are everywhere: what goes at sham beats is not the heart.
+            share = self.harm.sham if self.kind == "heartbeat" else None
+        return share is not None and round(share, 3) > OVER_CLEANED
 
     @property
     def poor(self) -> bool:

@@ -88,7 +88,8 @@ def _removed(result: KindResult) -> str:
     if result.poor:
         poor = f"less than {100 * LEAST_REMOVED:.0f} % removed"
         if not result.little:
-            poor = f"more than {100 * OVER_CLEANED:.0f} %"
+            sham = " at sham beats" if result.kind == "heartbeat" else ""
+            poor = f"more than {100 * OVER_CLEANED:.0f} %{sham}"
         line += f"; poor: {poor}, try {_remedy(result)}"
     return line
 

@@ -59,6 +59,19 @@ def test_hearts_do_not_grow(shared_data):
         assert gone == 0
 
 
+def test_a_large_heart_is_no_harm(shared_data):
+    """QRS and T wave are 40 % of the signal, which has as much less power without them."""
+    raw = read(shared_data, "eeguana_faces").pick("eeg")
+    result = clean_raw(raw, artifacts="heartbeat")
+    heart = result.kinds["heartbeat"]
+    assert (result.status, heart.cost > 0.3, heart.harm.sham < 0.3) == ("cleaned", True, True)
+    before, after = (
+        one.copy().filter(1, 40).get_data(result.ica.ch_names) for one in (raw, result.raw)
+    )
+    lost = 1 - np.sum(after**2) / np.sum(before**2)
+    assert lost == pytest.approx(heart.cost**2, rel=0.2)
+
+
 def test_what_an_eog_shows_is_removed(shared_data):
     """Saccades of F3 in biocalib: as small as with Picard and the EOG, 5 uV of 42."""
     raw = read(shared_data, "biocalib")

@@ -9,9 +9,9 @@ from mne_otica.evaluation.measures import KindResult
 from mne_otica.evaluation.sentences import LONGEST, hand_line, kind_line, none_line, verdict_of
 
 
-def result(gone=0.93, cost=0.0, *, kind="blink", how="events", components=(0,), **more):
+def result(gone=0.93, cost=0.0, *, kind="blink", how="events", components=(0,), sham=None, **more):
     margin = None if kind in ("muscle", "heartbeat") else 1.0
-    harm = SimpleNamespace(taken_out=cost, rank_before=16, rank_after=16, margin=margin)
+    harm = SimpleNamespace(taken_out=cost, rank_before=16, rank_after=16, margin=margin, sham=sham)
     events = np.zeros((4, 3), int)
     return KindResult(kind, "yes", list(components), events, how, "", gone, None, harm, **more)
 
@@ -45,6 +45,14 @@ def test_poor_results_say_which_limit_they_fail(gone, cost):
     which = "less than 50 % removed, try" if gone < 0.5 else "more than 30 %, try"
     remedy = 'removal="component"' if gone < 0.5 else "more channels"
     assert kind_line(one).endswith(f"; poor: {which} {remedy}")
+
+
+def test_the_harm_of_a_heart_is_what_goes_at_sham_beats():
+    """Its waves are everywhere, so that what goes in total is mostly the heart."""
+    assert not result(0.9, 0.41, kind="heartbeat", sham=0.11).poor
+    one = result(0.9, 0.41, kind="heartbeat", sham=0.31)
+    assert one.poor
+    assert "more than 30 % at sham beats, try" in kind_line(one)
 
 
 def test_lost_rank_is_said():
