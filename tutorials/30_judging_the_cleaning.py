@@ -28,10 +28,10 @@ print(f"Only the blinks: {result.verdict}")
 print(f"Whole component: {whole.verdict}")
 
 # %%
-# The first removes 95 % of the average blink, the second 94 %. Away from blinks, the first changes
-# nothing; the second removes about 11 % of the signal: between the blinks, the component contains
-# brain activity. The figure shows one blink of the component, and the average of all: what was
-# removed and what was kept.
+# Both remove 94 % of the average blink. Away from blinks, the first changes nothing; the second
+# removes about 11 % of the signal: between the blinks, the component contains brain activity. The
+# figure shows one blink of the component, and the average of all: what was removed and what was
+# kept.
 
 mne_otica.viz.plot_removal(result, show=False)
 plt.show()
@@ -53,7 +53,7 @@ print(f"{benefit.average:.0%} removed, 95 % interval {low:.0%} to {high:.0%}")
 # The second is the reduction of the RMS in the same windows without averaging. It is lower: brain
 # activity continues during a blink, and it should not be removed. The simulation provides the same
 # recording without blinks, which is the best that any method could return. Even its reduction is
-# only 79 % at these channels and 58 % over all channels, so a larger value means that brain
+# only 81 % at these channels and 58 % over all channels, so a larger value means that brain
 # activity was removed. In the average over blinks, brain activity mostly cancels, and the value is
 # 94 %.
 

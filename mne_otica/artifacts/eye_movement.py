@@ -10,7 +10,7 @@ def figures(components: Components, k: int) -> dict[str, float]:
     """Return the figures of one component."""
     steps, spectra = components.steps[k], components.spectra
     return {
-        "eye_share": eye_share(components.maps[:, k], components.fields),
+        "eye_share": eye_share(components.maps[:, k], components.fields, lids=True),
         "step_rate": steps.rate,
         "balance": steps.balance,
         "lopsided": steps.lopsided,

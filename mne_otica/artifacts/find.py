@@ -173,7 +173,7 @@ def search(
     """Judge all components for all kinds, and warn of broken sensors of those in ``artifacts``."""
     known = _Known.of(ica, inst, ch_name, reject_by_annotation, channels)
     most = dict.fromkeys(kinds()) | {"blink": max_components}
-    return known.judge(most, check_kinds(artifacts), ACCEPT)
+    return known.judge(most, check_kinds(artifacts), None)
 
 
 @dataclass(frozen=True)
@@ -204,14 +204,14 @@ class _Known:
         return cls(ica, inst, channels, Components.of(ica, inst.info, channels, sensors))
 
     def judge(
-        self, most: Mapping[str, int | None], asked: Sequence[str], threshold: float
+        self, most: Mapping[str, int | None], asked: Sequence[str], threshold: float | None
     ) -> ArtifactScores:
         """Return the scores of kinds, each with a limit of components, and label the ICA's."""
         components, rows = self.components, []
         every = range(len(components))
         for name, limit in most.items():
             if name == "blink":
-                own = _blink.judge_together(components, threshold)
+                own = _blink.judge_together(components, threshold or ACCEPT)
             else:
                 own = [judged(components, kinds()[name], k, threshold) for k in every]
                 own.sort(key=lambda row: -row.probability)

@@ -79,7 +79,8 @@ class ArtifactRow:
     probability : float
         The probability that the component holds it.
     answer : str
-        ``"yes"``, ``"no"`` or ``"unsure"``.
+        ``"yes"``, ``"no"``, or ``"unsure"`` if the evidence is not sufficient: below the threshold
+        of the finder, or in a cleaning below the probability from which the kind is removed.
     reason : str
         The reason as text.
     figures : dict
@@ -170,7 +171,11 @@ def explain(kind: Kind, figures: Figures, points: Figures, for_it: bool) -> str:
 
 
 def judged(
-    components: Components, kind: Kind, k: int, threshold: float, figures: Figures | None = None
+    components: Components,
+    kind: Kind,
+    k: int,
+    threshold: float | None,  # None is that of a removal
+    figures: Figures | None = None,
 ) -> ArtifactRow:
     """Judge one component for one kind, without its events; None computes its figures."""
     if figures is None:
@@ -180,9 +185,11 @@ def judged(
         figures = kind.figures(components, k)
     points = weigh(kind.name, figures)
     chance = probability(points)
-    said = answer(chance, threshold)
-    unproven = kind.proof and np.isnan([figures[name] for name in kind.proof]).all()
-    if said == "yes" and unproven and chance < REMOVE:
+    said = answer(chance, ACCEPT if threshold is None else threshold)
+    least = kind.remove if threshold is None else 0.0
+    if kind.proof and np.isnan([figures[name] for name in kind.proof]).all():
+        least = REMOVE
+    if said == "yes" and chance < least:
         said = "unsure"
     why = explain(kind, figures, points, said == "yes")
     return ArtifactRow(k, kind.name, chance, said, why, figures, points)

@@ -164,15 +164,21 @@ def frontality(one_map: Array, expected: Array) -> float:
     return float(correlations(a[np.newaxis], b[np.newaxis])[0, 0])
 
 
-def eye_share(one_map: Array, fields: Array) -> float:
+def eye_share(one_map: Array, fields: Array, lids: bool = False) -> float:
     """Return the multiple correlation of a map with those of eyes that turn, adjusted."""
     known = np.isfinite(fields).all(axis=1)
     n = int(known.sum())
     if n < 8:
         return np.nan
-    design = np.c_[fields[known], np.ones(n)]
+    turns = fields[known] - fields[known].mean(axis=0)
     y = one_map[known] - one_map[known].mean()
-    misfit = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
+    parts = turns * np.linalg.lstsq(turns, y, rcond=None)[0]
+    # Lids move with eyes that look up or down, so that most of their map is the field to the front.
+    # A map that is mostly the field upward is largest behind the forehead, as slow waves are.
+    sizes = np.var(parts, axis=0)
+    if lids and sizes[2] > sizes[:2].sum():
+        parts = turns[:, :2] * np.linalg.lstsq(turns[:, :2], y, rcond=None)[0]
+    misfit = y - parts.sum(axis=1)
     unexplained = (misfit @ misfit) / max(y @ y, np.finfo(float).tiny) * (n - 1) / (n - 4)
     return float(np.sqrt(max(0.0, 1 - unexplained)))
 

@@ -247,7 +247,7 @@ def collected(
     # probable. Blinks, judged together, go with every "yes", with another kind if need be.
     highest: dict[int, float] = {}
     for row in rows:
-        if row.kind != "blink" and row.answer == "yes":
+        if row.kind != "blink":
             highest[row.component] = max(highest.get(row.component, 0.0), row.probability)
     marked = []
     for row in rows:

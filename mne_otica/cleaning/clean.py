@@ -131,12 +131,12 @@ def clean_raw(
     other half, which has to gain more than at sham events. If not, the verdict says so.
 
     Benefit and harm are measured between ``l_freq`` and ``h_freq``. The benefit of a kind is the
-    reduction of the average in windows of 250 ms on either side of its events, at the five channels
-    where it is largest: the recording, compared with the cleaned one. The harm ("elsewhere") is
-    what was removed for this kind, relative to the recording, in all samples further than 1 s from
-    these windows. Muscle and heartbeats are everywhere: what was removed for them is given as a
-    share of the whole signal, and so it is if less than 2 s are that far from events. A sample
-    that was not changed has no harm.
+    reduction of the average in windows of 250 ms (heartbeats: 150 ms, the QRS complex) on either
+    side of its events, at the five channels where it is largest: the recording, compared with the
+    cleaned one. The harm ("elsewhere") is what was removed for this kind, relative to the
+    recording, in all samples further than 1.25 s from the events. Muscle and heartbeats are
+    everywhere: what was removed for them is given as a share of the whole signal, and so it is if
+    less than 2 s are that far from events. A sample that was not changed has no harm.
 
     Trustworthy components need about 20 samples per squared number of components; with
     ``n_components=None`` fewer components are fitted to a short recording.

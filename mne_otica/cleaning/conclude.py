@@ -16,7 +16,7 @@ from scipy.signal import find_peaks
 
 from mne_otica import __version__
 from mne_otica.artifacts import check_kinds, kinds
-from mne_otica.cleaning.cross_check import SAME, removed_events, signs_of, without_useless
+from mne_otica.cleaning.cross_check import SAME, removed_events, weights_of, without_useless
 from mne_otica.cleaning.found import Decision, Found, add_choice, blinks_of_choice
 from mne_otica.cleaning.result import Cleaned
 from mne_otica.evaluation.benefit import benefit_of
@@ -31,11 +31,9 @@ from mne_otica.removal.remove import Part, Taken, check_components, put_back, ta
 from mne_otica.signals.reading import LowRateRaw, of_steps
 from mne_otica.signals.recording import quiet
 from mne_otica.signals.unmixing import maps_in_volts
-from mne_otica.signals.windows import HALF_WINDOW, Pair
+from mne_otica.signals.windows import HALF_BEAT, HALF_WINDOW, Pair
 from mne_otica.utils.arrays import Array, Samples
 from mne_otica.utils.checks import _validate_type
-
-NO_GAIN = "no measurable reduction at the channels"
 
 
 def conclude(
@@ -122,8 +120,8 @@ def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
     """Return the result for one kind: the decision, and benefit and harm of the removal."""
     decision, part, filtered = found.decisions[kind], sides.taken.of(kind), sides.filtered
     events = decision.events
-    kept = dict(not_removed=decision.not_removed, why=NO_GAIN if decision.not_removed else "")
-    result = KindResult(kind, decision.answer, [], events, "none", decision.reason, **kept)
+    kept = dict(not_removed=decision.not_removed, why=decision.why)
+    result = KindResult(kind, decision.answer, [], events, "nothing", decision.reason, **kept)
     if part is None or not part.courses.any():
         return result
     result = replace(result, components=list(part.components), how=part.how, l_freq=part.l_freq)
@@ -145,14 +143,15 @@ def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
         missed = _missed(events, filtered, cleaned.bad)
         events, measured = (_merged(some, missed) for some in (events, measured))
     result = replace(result, events=events)
-    # Steps are turned to their direction at the channel from which most is removed.
+    # Steps are weighed by their size and direction at the channel from which most is removed.
     maps = sides.maps[:, part.components]
     most = np.argmax(np.sum((maps @ sides.in_band[kind]) ** 2, axis=1))
     samples, course = measured[:, 0] - filtered.origin, maps[[most]] @ part.courses
-    signs = signs_of(kind, course, samples, filtered.sfreq)
+    weights = weights_of(kind, course, samples, filtered.sfreq)
+    beats = kinds()[kind].removal.shape == "beat"
     with quiet():
         try:
-            benefit = benefit_of(cleaned, measured, signs=signs)
+            benefit = benefit_of(cleaned, measured, weights, HALF_BEAT if beats else HALF_WINDOW)
         except ValueError:  # there are none, or the edges or bad spans cut every window
             return result
         own = cleaned if len(sides.taken.parts) == 1 else sides.pair(part)
@@ -162,7 +161,7 @@ def _measured(kind: str, found: Found, sides: _Sides) -> KindResult:
             own.after[:, same] = own.before[:, same]
         options = dict(sham=_sham(part, found, sides), brief=sides.brief)
         # A heart beats everywhere, and other artifacts may be as frequent.
-        margin = None if kinds()[kind].removal.shape == "beat" else MARGIN
+        margin = None if beats else MARGIN
         harm = harm_of(own, events, margin=margin, **options)
         if np.isnan(harm.taken_out):
             harm = harm_of(own, events, margin=None, **options)
@@ -224,7 +223,8 @@ def _gone_above(part: Part, sides: _Sides) -> float:
 
 def _sham(part: Part, found: Found, sides: _Sides) -> tuple[Array, Array] | None:
     """Return topographies and time courses of what would be removed for sham events."""
-    if sides.brief or part.estimate is None or part.estimate.model is None:
+    needed = not sides.brief or kinds()[part.kind].removal.shape == "beat"
+    if not needed or part.estimate is None or part.estimate.model is None:
         return None
     courses = found.shams.get(part.kind)
     if courses is None:
@@ -258,7 +258,8 @@ def rechosen(result: Cleaned, components: Sequence[int], kind: str | None = None
     for name, one in result.kinds.items():
         events = blinks if name == "blink" and not one.components else one.events
         kept = events[events[:, 1] == 0]
-        decisions[name] = Decision(one.answer, one.components, kept, one.reason, one.not_removed)
+        told = one.reason, one.not_removed, one.why
+        decisions[name] = Decision(one.answer, one.components, kept, *told)
     if kind is not None:
         kind = check_kinds(kind, "kind")[0]
         add_choice(decisions, kind, ica.exclude, raw, ica, reject)

@@ -28,6 +28,7 @@ Filter = Callable[[Array], Array]
 # Share of the power by which a component has to reduce the average in the other half: 0.1 is 5 % of
 # its RMS. Set by hand, so that removals of 0 or 1 % do not count; no benchmark chose it.
 LEAST_GAIN = 0.1
+NO_GAIN = "no measurable reduction at the channels"
 SAME = 0.1  # s; events that are closer are one
 
 
@@ -48,7 +49,8 @@ def cross_checked(
         kept = [k for k in part.components if gains.get(k, 0.0) > 0]
         rows = [part.components.index(k) for k in kept]
         dropped = [k for k in part.components if k not in kept]
-        decision = replace(decision, components=kept, not_removed=dropped, given=decision.events)
+        told = dict(not_removed=dropped, why=NO_GAIN if dropped else "", given=decision.events)
+        decision = replace(decision, components=kept, **told)
         if kept:
             decision = replace(decision, events=events)
             parts.append(part.of_rows(rows))
@@ -64,7 +66,7 @@ def cross_checked(
 def without_useless(found: Found, results: Mapping[str, KindResult], ica: ICA) -> Found:
     """Leave out the kinds whose average is not reduced: the gain may have been another kind's."""
     useless = {
-        kind: replace(found.decisions[kind], components=[], not_removed=one.components)
+        kind: replace(found.decisions[kind], components=[], not_removed=one.components, why=NO_GAIN)
         for kind, one in results.items()
         if one.components and one.gone is not None and one.gone <= 0
     }
@@ -106,25 +108,25 @@ class _Check:
             rows = [slice(k, k + 1) for k in range(len(part.components))]
         gains = {}
         for row in rows:
-            signs = signs_of(part.kind, part.courses[row], samples, self.filtered.sfreq)
-            gains |= self._halves(part.components[row], courses[row], samples, signs)
+            weights = weights_of(part.kind, part.courses[row], samples, self.filtered.sfreq)
+            gains |= self._halves(part.components[row], courses[row], samples, weights)
         return gains
 
     def _halves(
-        self, components: list[int], courses: Array, samples: Samples, signs: Array
+        self, components: list[int], courses: Array, samples: Samples, weights: Array
     ) -> dict[int, float]:
         """Add components one after the other, and leave them out again if they do not help."""
         bounds = window_bounds(-2 * HALF_WINDOW, HALF_WINDOW, self.filtered.info["sfreq"])
         samples = samples // self.filtered.step
         used = np.isin(samples, whole_windows(samples, self.bad, bounds)[0])
-        samples, signs = samples[used], signs[used]
+        samples, weights = samples[used], weights[used]
         if not len(samples):
             return {}
         # All halves of up to eight blocks of events, of which the last is the complement of the
         # first; drawn at random, as eyes go there and back. A single event is both halves.
         n_blocks = min(8, max(1, len(samples) // 2 * 2))
         order = np.random.default_rng(0).permutation(len(samples))
-        blocks = [(samples[k], signs[k], bounds) for k in np.array_split(order, n_blocks)]
+        blocks = [(samples[k], weights[k], bounds) for k in np.array_split(order, n_blocks)]
         halves = list(combinations(range(n_blocks), max(1, n_blocks // 2)))
         channels = np.array([_average(self.filtered._data, *block) for block in blocks])
         parts = np.array([_average(courses, *block) for block in blocks])
@@ -163,23 +165,25 @@ class _Check:
         return gains
 
 
-def _average(data: Array, samples: Samples, signs: Array, bounds: tuple[int, int]) -> Array:
+def _average(data: Array, samples: Samples, weights: Array, bounds: tuple[int, int]) -> Array:
     """Return the average over events, relative to the baseline before the window."""
     total = np.zeros((len(data), bounds[1] - bounds[0]))
-    for sample, sign in zip(samples, signs, strict=True):
-        total += sign * data[:, sample + bounds[0] : sample + bounds[1]]
+    for sample, weight in zip(samples, weights, strict=True):
+        total += weight * data[:, sample + bounds[0] : sample + bounds[1]]
     total /= len(samples)
     n_baseline = (bounds[1] - bounds[0]) // 3
     return (total - total[:, :n_baseline].mean(axis=1, keepdims=True))[:, n_baseline:]
 
 
-def signs_of(kind: str, courses: Array, samples: Samples, sfreq: float) -> Array:
-    """Return 1 or -1 for each event: steps have the direction of the first course."""
+def weights_of(kind: str, courses: Array, samples: Samples, sfreq: float) -> Array:
+    """Return the weight of each event: 1, of steps their size and direction in the first course."""
     if kinds()[kind].removal.shape != "step":
         return np.ones(len(samples))
     away, course = max(1, round(SAME * sfreq)), courses[0]
     after, before = ((samples + k).clip(0, len(course) - 1) for k in (away, -away))
-    return np.where(course[after] >= course[before], 1.0, -1.0)
+    # With signs alone, the direction of the smallest steps, which is uncertain, would count most.
+    steps = course[after] - course[before]
+    return steps / (np.sqrt(np.mean(steps**2)) or 1.0) if len(steps) else steps
 
 
 def removed_events(part: Part, given: Samples, like: LowRateRaw) -> Samples:

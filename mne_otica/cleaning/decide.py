@@ -81,7 +81,8 @@ def decide(raw: BaseRaw, scores: ArtifactScores, kind: str, reject: bool) -> Dec
     """Decide about one kind: see `mne_otica.artifacts.scores.collected` for the rule."""
     rows = [row for row in scores.of(kind) if row.answer != "no"]
     components, events = [row.component for row in rows if row.remove], scores.events(kind)
-    answer = "yes" if components else "unsure" if rows else "no"
+    found = [row.component for row in rows if row.answer == "yes"]
+    answer = "yes" if found else "unsure" if rows else "no"
     reason = ""
     if rows:
         first = rows[0]
@@ -94,4 +95,6 @@ def decide(raw: BaseRaw, scores: ArtifactScores, kind: str, reject: bool) -> Dec
             # Without times of blinks the result cannot be checked, so nothing is removed.
             reason = "no whole blink was found to check the result by"
             return Decision("unsure", [], events, reason)
+    if found and not components:
+        return Decision(answer, [], events, reason, found, "another artifact is more probable")
     return Decision(answer, components, events, reason)

@@ -16,7 +16,7 @@ from mne_otica.evaluation.sentences import PLURALS, component_names, none_line
 if TYPE_CHECKING:
     from mne_otica.removal.remove import Taken
 
-_SAVED = ("answer", "components", "reason", "not_removed")
+_SAVED = ("answer", "components", "reason", "not_removed", "why")
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Decision:
     events: NDArray[np.int64]
     reason: str
     not_removed: list[int] = field(default_factory=list)
+    why: str = ""  # they were not removed
     given: NDArray[np.int64] | None = None  # the events before removal, if it found others
 
     @property

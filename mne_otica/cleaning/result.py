@@ -66,7 +66,7 @@ class Cleaned:
     status : str
         ``"cleaned"``; ``"poor"`` if of any kind removed (but muscle) less than half was removed,
         or more than 30 percent of the signal elsewhere, for muscle in total (the verdict says which
-        and what to try; heartbeats, which are everywhere, have no such limit);
+        and what to try; of heartbeats, which are everywhere, at sham beats);
         ``"unsure"`` if nothing was removed because the evidence was not sufficient; ``"none"``
         if no artifact was found, or none whose removal does measurable good.
     epochs : instance of Epochs | None

@@ -54,9 +54,11 @@ def rms_reduction(
     return benefit_of(Pair.of(before, after, picks, reject_by_annotation), events)
 
 
-def benefit_of(pair: Pair, events: ArrayLike, signs: Array | None = None) -> RMSReduction:
-    """Measure the benefit on arrays, with signs so that opposite steps do not cancel."""
-    bounds = window_bounds(-HALF_WINDOW, HALF_WINDOW, pair.sfreq)
+def benefit_of(
+    pair: Pair, events: ArrayLike, weights: Array | None = None, half: float = HALF_WINDOW
+) -> RMSReduction:
+    """Measure the benefit on arrays, with weights so that opposite steps do not cancel."""
+    bounds = window_bounds(-half, half, pair.sfreq)
     samples = pair.samples(events)
     if not len(samples):
         raise ValueError("There are no events, so there is nothing to measure; pass at least one.")
@@ -67,19 +69,15 @@ def benefit_of(pair: Pair, events: ArrayLike, signs: Array | None = None) -> RMS
             f"{n_edge}, and {n_bad} hold spans annotated as bad; pass other events."
         )
     kept = np.isin(samples, used)
-    signs = np.ones(len(used)) if signs is None else signs[kept]
+    weights = np.ones(len(used)) if weights is None else weights[kept]
     at = used[:, np.newaxis] + np.arange(*bounds)
     # Shape (before and after, n_events, n_channels, n_times in the window)
     cut = np.array([x[:, at].swapaxes(0, 1) for x in (pair.before, pair.after)])
-    cut *= signs[:, np.newaxis, np.newaxis]
     # One mean square per event and channel is enough for all but the averages.
     power = np.mean(cut**2, axis=3)
     overall, each = reduction(*power.sum(axis=(1, 2))), power.sum(axis=2)
-    # The average over events is relative to the baseline before it.
-    before_it = np.arange(bounds[0] - int(HALF_WINDOW * pair.sfreq), bounds[0])
-    baseline = (used[:, np.newaxis] + before_it).clip(0)
-    levels = [np.nanmean(x[:, baseline], axis=2).T for x in (pair.before, pair.after)]
-    cut = cut - signs[:, np.newaxis, np.newaxis] * np.array(levels)[..., np.newaxis]
+    # The average over events is relative to its own level.
+    cut = weights[:, np.newaxis, np.newaxis] * (cut - cut.mean(axis=3, keepdims=True))
     average_power = np.mean(np.mean(cut, axis=1) ** 2, axis=2)
     blink_size = np.sqrt(average_power[0])
     most = np.argsort(-blink_size)[:MOST_AFFECTED]
@@ -97,7 +95,7 @@ def benefit_of(pair: Pair, events: ArrayLike, signs: Array | None = None) -> RMS
         average_per_channel=reduction(*average_power),
         ch_names=pair.ch_names,
         samples=np.asarray(events)[kept, 0],
-        signs=signs,
+        weights=weights,
         n_edge=n_edge,
         n_bad=n_bad,
     )

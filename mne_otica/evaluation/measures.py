@@ -30,11 +30,11 @@ class RMSReduction:
     rms_before, rms_after : ndarray, shape (n_channels,)
         The RMS in the windows, in volts.
     blink_size : ndarray, shape (n_channels,)
-        RMS of the average window before cleaning, with the 250 ms before it as baseline: the size
-        of the artifact at each channel.
+        RMS of the average window before cleaning, relative to its mean: the size of the artifact
+        at each channel.
     average : float
         Reduction of the average over events: 1 - RMS(after) / RMS(before) of the average
-        window, with that baseline, at the channels of `most_affected`.
+        window, relative to its mean, at the channels of `most_affected`.
         Brain activity that is not locked to the events cancels in the average.
     average_interval : tuple of float
         The 95 percent jackknife interval of ``average`` over events; NaN for one event.
@@ -44,8 +44,9 @@ class RMSReduction:
         The channels.
     samples : ndarray, shape (n_events,)
         The events used, as in the first column of MNE's events.
-    signs : ndarray, shape (n_events,)
-        1, or -1 for events that were flipped: eye movements in the opposite direction.
+    weights : ndarray, shape (n_events,)
+        The weight of each event in ``average``: 1, or the size of an eye movement over the RMS of
+        all, negative in the opposite direction.
     n_edge, n_bad : int
         Events left out because their windows reach beyond the recording, or overlap spans
         annotated as bad.
@@ -62,7 +63,7 @@ class RMSReduction:
     average_per_channel: NDArray[np.float64]
     ch_names: list[str]
     samples: NDArray[np.int64]
-    signs: NDArray[np.float64]
+    weights: NDArray[np.float64]
     n_edge: int
     n_bad: int
 
@@ -161,8 +162,8 @@ class KindResult:
     kind : str
         The kind.
     answer : str
-        ``"yes"`` if components were found that can be removed, ``"unsure"`` if there may be
-        some, else ``"no"``.
+        That of the component that most probably holds it: ``"yes"`` if it is probable enough to be
+        removed, ``"unsure"`` if the evidence is not sufficient, else ``"no"``.
     components : list of int
         The components that were changed.
     events : ndarray, shape (n_events, 3)
@@ -172,7 +173,7 @@ class KindResult:
     how : str
         What was removed from the components: the part that belongs to the ``"events"`` (of eye
         movements, what exceeds the power at rest, at all times), the part in a frequency
-        ``"band"``, the whole ``"component"`` (always of electrodes), or ``"none"``.
+        ``"band"``, the whole ``"component"`` (always of electrodes), or ``"nothing"``.
     reason : str
         The best candidate and the evidence for or against it; empty if there is none.
     gone : float | None
@@ -231,8 +232,11 @@ class KindResult:
     @property
     def much_else(self) -> bool:
         """Whether more than 30 percent was removed elsewhere, or for muscle in total."""
-        elsewhere = self.harm is not None and self.harm.margin is not None
-        return (elsewhere or self.l_freq is not None) and round(self.cost, 3) > OVER_CLEANED
+        share = self.cost
+        if share is not None and self.harm.margin is None and self.l_freq is None:
+            # The waves of a heart are everywhere: what goes at sham beats is not the heart.
+            share = self.harm.sham if self.kind == "heartbeat" else None
+        return share is not None and round(share, 3) > OVER_CLEANED
 
     @property
     def poor(self) -> bool:

@@ -76,17 +76,20 @@ def _removed(result: KindResult) -> str:
     source = f"({', '.join(told)})"
     if result.gone is None:
         return f"removed {source}; not measured, as no event is complete"
-    above = "" if result.l_freq is None else f" of the signal above {result.l_freq:g} Hz"
     at = f" at {listed(result.own_channels)}" if result.own_channels else ""
-    line = f"{_percent(result.gone, 0)}{above} removed{at} {source}"
+    line, again = f"{_percent(result.gone, 0)} removed{at} {source}", ""
+    if result.l_freq is not None:  # brain activity in the band does not cancel as in an average
+        line = f"RMS above {result.l_freq:g} Hz reduced by {_percent(result.gone, 0)} {source}"
+        again = " removed"
     cost = result.cost
     if cost is not None and cost == cost:
         where = "of the whole signal" if result.harm.margin is None else "elsewhere"
-        line += f"; {_percent(cost, 1)} {where}"
+        line += f"; {_percent(cost, 1)} {where}{again}"
     if result.poor:
         poor = f"less than {100 * LEAST_REMOVED:.0f} % removed"
         if not result.little:
-            poor = f"more than {100 * OVER_CLEANED:.0f} %"
+            sham = " at sham beats" if result.kind == "heartbeat" else ""
+            poor = f"more than {100 * OVER_CLEANED:.0f} %{sham}"
         line += f"; poor: {poor}, try {_remedy(result)}"
     return line
 

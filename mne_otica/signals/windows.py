@@ -24,6 +24,7 @@ from mne_otica.utils.checks import (
 
 Events = Samples | str | Sequence[str]
 HALF_WINDOW = 0.25  # s on either side of an event in which the benefit is measured
+HALF_BEAT = 0.15  # s, the same of a heartbeat: its QRS complex
 
 
 @dataclass(frozen=True)

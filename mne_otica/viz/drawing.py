@@ -94,7 +94,7 @@ def cut(result: Cleaned, data: Array, part: KindResult) -> tuple[Array, Array]:
     padded = np.pad(1e6 * data, half, constant_values=np.nan)
     samples = raw.samples(part.benefit.samples[:, np.newaxis])
     windows = np.array([padded[k : k + 2 * half + 1] for k in samples])
-    windows *= part.benefit.signs[:, np.newaxis]
+    windows *= np.sign(part.benefit.weights)[:, np.newaxis]
     keep = np.isfinite(windows).all(axis=1)
     times = np.arange(-half, half + 1) / sfreq
     return times, windows[keep] if keep.any() else windows  # or what there is of them

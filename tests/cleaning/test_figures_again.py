@@ -19,12 +19,12 @@ def rms(x):
     return np.sqrt(np.mean(x**2))
 
 
-def directions(removed, samples, away):
-    """Return the sign of the step in what was removed, at the channel with most of it."""
+def steps(removed, samples, away):
+    """Return the step at each event in what was removed, at the channel with most of it."""
     course = removed[np.argmax(np.sum(removed**2, axis=1))]
     last = len(course) - 1
     after, before = (course[(samples + k).clip(0, last)] for k in (away, -away))
-    return np.where(after >= before, 1.0, -1.0)
+    return after - before
 
 
 def computed(raw, result, kind):
@@ -41,25 +41,23 @@ def computed(raw, result, kind):
     good = np.isfinite(raw.get_data([0], reject_by_annotation="NaN")[0])
     events = result.events[result.events[:, 2] == IDS[kind]]
     samples, counts = events[:, 0] - raw.first_samp, events[:, 1] != 1
-    half, away = (round(x * sfreq) for x in (0.25, 0.1))
-    signs = np.ones(len(samples))
+    half, away = (round(x * sfreq) for x in (0.15 if kind == "heartbeats" else 0.25, 0.1))
+    weights = np.ones(len(samples))
     if kind == "eye movements":
-        signs = directions(before - after, samples, away)
+        weights = steps(before - after, samples, away)
     whole = [
-        (k, sign)
-        for k, sign in zip(samples[counts], signs[counts], strict=True)
+        (k, weight)
+        for k, weight in zip(samples[counts], weights[counts], strict=True)
         if half <= k < raw.n_times - half and good[k - half : k + half].all()
     ]
     means = []
     for x in (before, after):
-        mean = np.mean(
-            [sign * x[:, np.arange(k - 2 * half, k + half).clip(0)] for k, sign in whole], axis=0
-        )
-        means.append(mean[:, half:] - mean[:, :half].mean(axis=1, keepdims=True))
+        mean = np.mean([w * x[:, k - half : k + half] for k, w in whole], axis=0)
+        means.append(mean - mean.mean(axis=1, keepdims=True))
         if x is before:
-            most = np.argsort(-rms_rows(mean[:, half:]))[:5]
+            most = np.argsort(-rms_rows(means[0]))[:5]
     far = good.copy()
-    reach = half + int(sfreq)
+    reach = round(1.25 * sfreq)
     for k in samples:
         far[max(0, k - reach) : k + reach] = False
     same = ~changed.any(axis=0)
