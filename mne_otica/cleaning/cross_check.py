@@ -102,31 +102,37 @@ class _Check:
 
     def at_events(self, part: Part, courses: Array, samples: Samples) -> dict[int, float]:
         """Return the share of the average's power that each component removes in the other half."""
-        rows = [slice(None)]
-        # Eyes that turn up do not turn to the right as well.
-        if kinds()[part.kind].removal.shape == "step":
-            rows = [slice(k, k + 1) for k in range(len(part.components))]
+        if kinds()[part.kind].removal.shape != "step":
+            return self._halves(part.components, courses, samples, np.ones(len(samples)))
         gains = {}
-        for row in rows:
-            weights = weights_of(part.kind, part.courses[row], samples, self.filtered.sfreq)
-            gains |= self._halves(part.components[row], courses[row], samples, weights)
+        # Eyes that turn up do not turn to the right as well.
+        for k in range(len(part.components)):
+            row = slice(k, k + 1)
+            # Weighed by their own size, the steps that any course has would seem to be real.
+            signs = np.sign(weights_of(part.kind, part.courses[row], samples, self.filtered.sfreq))
+            gains |= self._halves(part.components[row], courses[row], samples, signs, steps=True)
         return gains
 
     def _halves(
-        self, components: list[int], courses: Array, samples: Samples, weights: Array
+        self,
+        components: list[int],
+        courses: Array,
+        samples: Samples,
+        signs: Array,
+        steps: bool = False,
     ) -> dict[int, float]:
         """Add components one after the other, and leave them out again if they do not help."""
         bounds = window_bounds(-2 * HALF_WINDOW, HALF_WINDOW, self.filtered.info["sfreq"])
         samples = samples // self.filtered.step
         used = np.isin(samples, whole_windows(samples, self.bad, bounds)[0])
-        samples, weights = samples[used], weights[used]
+        samples, signs = samples[used], signs[used]
         if not len(samples):
             return {}
         # All halves of up to eight blocks of events, of which the last is the complement of the
         # first; drawn at random, as eyes go there and back. A single event is both halves.
         n_blocks = min(8, max(1, len(samples) // 2 * 2))
         order = np.random.default_rng(0).permutation(len(samples))
-        blocks = [(samples[k], weights[k], bounds) for k in np.array_split(order, n_blocks)]
+        blocks = [(samples[k], signs[k], bounds, steps) for k in np.array_split(order, n_blocks)]
         halves = list(combinations(range(n_blocks), max(1, n_blocks // 2)))
         channels = np.array([_average(self.filtered._data, *block) for block in blocks])
         parts = np.array([_average(courses, *block) for block in blocks])
@@ -165,14 +171,19 @@ class _Check:
         return gains
 
 
-def _average(data: Array, samples: Samples, weights: Array, bounds: tuple[int, int]) -> Array:
-    """Return the average over events, relative to the baseline before the window."""
+def _average(
+    data: Array, samples: Samples, signs: Array, bounds: tuple[int, int], steps: bool
+) -> Array:
+    """Return the average over events, relative to the baseline before it; that of steps to it."""
     total = np.zeros((len(data), bounds[1] - bounds[0]))
-    for sample, weight in zip(samples, weights, strict=True):
-        total += weight * data[:, sample + bounds[0] : sample + bounds[1]]
+    for sample, sign in zip(samples, signs, strict=True):
+        total += sign * data[:, sample + bounds[0] : sample + bounds[1]]
     total /= len(samples)
     n_baseline = (bounds[1] - bounds[0]) // 3
-    return (total - total[:, :n_baseline].mean(axis=1, keepdims=True))[:, n_baseline:]
+    # Eyes that look back and forth have been elsewhere before: in `benchmarks.put_in`, three of 50
+    # components with gains of 0.6 and more seem to lose by their level before the window.
+    level = slice(n_baseline, None) if steps else slice(0, n_baseline)
+    return (total - total[:, level].mean(axis=1, keepdims=True))[:, n_baseline:]
 
 
 def weights_of(kind: str, courses: Array, samples: Samples, sfreq: float) -> Array:

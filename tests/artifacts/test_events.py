@@ -14,6 +14,8 @@ from mne_otica.artifacts.maps import (
     frontality,
 )
 from mne_otica.signals.low_rate import Signals
+from mne_otica.simulation.caps import make_info
+from mne_otica.simulation.sources import Head
 from tests.preparing import prepare
 
 SFREQ = 250.0
@@ -130,6 +132,12 @@ def test_eyes_that_turn_explain_their_map_and_a_lobe_does_not():
     for direction in np.eye(3):
         turned = fields @ direction - 3
         assert eye_share(turned + 0.05 * rng.standard_normal(len(names)), fields) > 0.9
+    # Lids move with eyes that look up, which tells them from slow waves behind the forehead.
+    slow = Head(make_info(names, 100.0)[1]).radial([[0.0, 0.6, 0.8]], 0.7)[: len(names), 0]
+    assert eye_share(slow, fields) > 0.8
+    assert eye_share(slow, fields, lids=True) < 0.5
+    for direction in ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.5]):
+        assert eye_share(fields @ direction, fields, lids=True) > 0.9
     occipital = np.array([name[0] in "OP" for name in names], float)
     assert eye_share(occipital, fields) < 0.7
     assert np.isnan(eye_share(occipital[:6], fields[:6]))

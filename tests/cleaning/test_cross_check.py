@@ -1,5 +1,7 @@
 """Removal earns its place: nothing is removed that does no good at the channels."""
 
+from types import SimpleNamespace
+
 import mne
 import numpy as np
 import pytest
@@ -44,3 +46,16 @@ def test_beats_that_the_channels_do_not_show_are_not_called_cleaned(shared_data)
     assert cleaned.ica.exclude == []
     assert "not removed: no measurable reduction" in cleaned.verdict
     assert_array_equal(cleaned.raw.get_data(), raw.get_data())
+
+
+def test_eyes_that_look_there_and_back_are_steps():
+    """Every second step returns to the level before: the halves are looks, and returns."""
+    course, start = np.zeros((1, 6000)), np.arange(200, 5800, 200)
+    events, signs = np.sort(np.r_[start, start + 35]), np.tile([1.0, -1.0], len(start))
+    course[0, start[:, np.newaxis] + np.arange(35)] = 1
+    topography = np.array([[1.0], [0.5], [-0.3]])
+    data = topography @ course + 0.1 * np.random.default_rng(0).standard_normal((3, 6000))
+    filtered = SimpleNamespace(_data=data, info=dict(sfreq=100.0), step=1)
+    check = cross_check._Check(filtered, topography, np.zeros(6000, bool))
+    gains = check._halves([0], course, events, signs, steps=True)
+    assert gains[0] > 0.9

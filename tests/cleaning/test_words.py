@@ -36,6 +36,9 @@ def test_status_and_sentences_agree_with_the_data(shared_data, name):
         assert not re.search(r"\bnan\b|[:;,(]\s*[:;,)]|[:;,(]\s*$", sentence)
     for one in removed:
         assert one.gone is None or one.gone > 0
+    for kind, one in result.kinds.items():  # an answer means the same of a kind as of components
+        answers = [row.answer for row in result.artifacts.of(kind)]
+        assert one.answer == next(each for each in ("yes", "unsure", "no") if each in answers)
 
 
 def test_hearts_do_not_grow(shared_data):
