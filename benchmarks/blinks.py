@@ -17,7 +17,7 @@ from scipy.stats import kurtosis
 
 from benchmarks.controls import with_controls
 from benchmarks.results import show
-from mne_otica import clean_raw, find_bads_blink, find_blink_events
+from mne_otica import clean_raw, find_artifact_events, find_bads_blink
 from mne_otica.simulation import simulate_raw
 
 REFERENCES = ("mastoids", "average")
@@ -80,7 +80,7 @@ def run(seed, nameless=False):
     if nameless:
         asked, asked_ica = strip(sim.raw, ica)
     indices, scores = find_bads_blink(asked_ica, asked)
-    times = find_blink_events(asked, ica=asked_ica)[:, 0]
+    times = find_artifact_events(asked, ica=asked_ica)[:, 0]
     courses = asked_ica.get_sources(asked).get_data()
     by_kurtosis = [int(np.argmax(kurtosis(courses, axis=1)))]
     by_channel, _ = ica.find_bads_eog(filtered, ch_name="Fp1")

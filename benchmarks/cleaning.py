@@ -15,7 +15,7 @@ import numpy as np
 from mne.preprocessing import EOGRegression, compute_proj_eog
 
 from benchmarks.results import show
-from mne_otica import clean_raw, datasets, find_blink_events, preservation, rms_reduction
+from mne_otica import clean_raw, datasets, find_artifact_events, preservation, rms_reduction
 
 
 def recordings(folder):
@@ -111,7 +111,7 @@ def row(name, raw, events, clean, n_components):
 
 def table(label, raw):
     """Yield the lines of the table of one recording."""
-    events = find_blink_events(raw)
+    events = find_artifact_events(raw)
     n_components = clean_raw(raw).ica.n_components_
     yield f"{label}: {len(events)} blinks, {n_components} components for ICA"
     yield ""

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from benchmarks.isolated import watched
 from benchmarks.removal_cases import DONORS, HOSTS, Case, Trials, evoked, real, simulated
 from benchmarks.results import show
-from mne_otica import datasets, find_bads_blink, find_blink_events, remove_artifacts
+from mne_otica import datasets, find_artifact_events, find_bads_blink, remove_artifacts
 from mne_otica.cleaning.clean import fit_ica
 from mne_otica.ica import ICA
 from mne_otica.removal.estimate import sham_part
@@ -289,7 +289,7 @@ def recording_row(folder: Path, name: str) -> str:
     """Return benefit, harm and sham figure of one real recording."""
     raw, table = recording(folder, name)
     ica, exclude = fit(raw)
-    blinks = find_blink_events(raw, ica=ica)[:, 0] - raw.first_samp
+    blinks = find_artifact_events(raw, ica=ica)[:, 0] - raw.first_samp
     sfreq = raw.info["sfreq"]
     wanted = {"blink": (exclude, None)}
     taken = parts_of(raw, ica, wanted, removal="events", reject=True)

@@ -33,7 +33,7 @@ def blink() -> Figure:
         times = result.filtered().times
         axes[0].plot(times, 1e6 * data[0], label=label, linewidth=1.1, **style)
         axes[1].plot(times, 1e6 * data[0], linewidth=1.8, **style)
-    last = (mne_otica.find_blink_events(raw)[-1, 0] - raw.first_samp) / raw.info["sfreq"]
+    last = (mne_otica.find_artifact_events(raw)[-1, 0] - raw.first_samp) / raw.info["sfreq"]
     axes[0].set(xlim=(0, 16), xlabel="Time (s)", ylabel=f"{name} (µV)")
     axes[0].set_title("Four blinks in the recording that comes with the package", loc="left")
     axes[0].legend(frameon=False, loc="upper center", ncols=2)

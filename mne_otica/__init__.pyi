@@ -4,7 +4,6 @@ from .artifacts import (
     find_artifact_events,
     find_bads_artifacts,
     find_bads_blink,
-    find_blink_events,
 )
 from .cleaning import clean_epochs, clean_raw
 from .eeglab import export_ica_eeglab, read_ica_eeglab
@@ -32,7 +31,6 @@ __all__ = [
     "find_artifact_events",
     "find_bads_artifacts",
     "find_bads_blink",
-    "find_blink_events",
     "metrics",
     "otica",
     "preservation",

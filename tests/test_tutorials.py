@@ -53,7 +53,7 @@ def test_first_clean_recording(tutorial):
     found = tutorial("10_first_clean_recording")
     raw, result = found["raw"], found["result"]
     assert result.status == "cleaned"
-    assert len(mne_otica.find_blink_events(raw)) == 4
+    assert len(mne_otica.find_artifact_events(raw)) == 4
     assert len(result.ica.exclude) == 1
     blink = found["blink"]
     assert blink.benefit.average == quoted("10_first_clean_recording", "reduced by about 94 %")

@@ -105,10 +105,11 @@ print(f"Correlation with the true topography: {correlation:.3f}")
 # %%
 # Blink times
 # -----------
-# `mne_otica.find_blink_events` returns the times as an MNE events array, from EOG channels if there
-# are any, otherwise from frontal channels. All 15 are found, each within 30 ms of the true peak.
+# `mne_otica.find_artifact_events` returns the times as an MNE events array, from EOG channels if
+# there are any, otherwise from frontal channels. All 15 are found, each within 30 ms of the true
+# peak.
 
-events = mne_otica.find_blink_events(raw)
+events = mne_otica.find_artifact_events(raw)
 errors = np.abs(events[:, 0] - sim.blink_events[:, 0]) / raw.info["sfreq"]
 print(f"{len(events)} blinks, at most {1000 * errors.max():.0f} ms from the true peak")
 

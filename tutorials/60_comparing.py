@@ -68,7 +68,7 @@ def by_regression(before, artifact):
 
 raw = mne_otica.datasets.sample()
 before = raw.copy().pick(["eeg", "eog"], exclude="bads").filter(1.0, 40.0, picks=["eeg", "eog"])
-events = mne_otica.find_blink_events(before)
+events = mne_otica.find_artifact_events(before)
 
 cleaned, icas = {}, {}
 for name, options in ICAS.items():

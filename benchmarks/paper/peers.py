@@ -20,7 +20,7 @@ from benchmarks.cleaning import band, recordings
 from benchmarks.paper.output import MARKERS, Output
 from benchmarks.results import markdown
 from benchmarks.solver import HALF_SECONDS, SHARED_DATA
-from mne_otica import ICA, find_bads_blink, find_blink_events, preservation, rms_reduction
+from mne_otica import ICA, find_artifact_events, find_bads_blink, preservation, rms_reduction
 from mne_otica.metrics import residual_dependence
 
 METHODS = {
@@ -112,7 +112,7 @@ def measure(raw: mne.io.BaseRaw, label: str, n_components: int | None = None) ->
         blinks, _ = find_bads_blink(ica, referenced)
     sources = ica.get_sources(eeg).get_data()
     dipolar = residual_variances(ica, filtered.info) < DIPOLAR
-    events = find_blink_events(referenced)
+    events = find_artifact_events(referenced)
     after = ica.apply(eeg.copy(), exclude=blinks)
     benefit, harm = rms_reduction(eeg, after, events), preservation(eeg, after, events)
     return {

@@ -7,7 +7,6 @@ from mne_otica.artifacts.find import (
     find_artifact_events,
     find_bads_artifacts,
     find_bads_blink,
-    find_blink_events,
     search,
 )
 from mne_otica.artifacts.kinds import ArtifactRow, kinds
@@ -24,7 +23,6 @@ __all__ = [
     "find_artifact_events",
     "find_bads_artifacts",
     "find_bads_blink",
-    "find_blink_events",
     "kinds",
     "search",
 ]

@@ -463,45 +463,6 @@ def _of_best_channel(
     return kind.events(components, best) + inst.first_samp
 
 
-@verbose
-@fill_doc
-def find_blink_events(
-    inst: BaseRaw,
-    *,
-    ica: ICA | None = None,
-    ch_name: str | Sequence[str] | None = None,
-    event_id: int | None = None,
-    reject_by_annotation: bool = True,
-    verbose: bool | str | int | None = None,
-) -> Samples:
-    """Find the times of eye blinks.
-
-    Parameters
-    ----------
-    %(inst_raw)s
-    ica : instance of ICA | None
-        As in :func:`find_artifact_events`.
-    ch_name : str | sequence of str | None
-        Channels to use instead of those found automatically.
-    event_id : int | None
-        The third column of the events; None means 998, as in MNE.
-    %(reject_spans)s
-    %(verbose)s
-
-    Returns
-    -------
-    events : ndarray, shape (n_blinks, 3)
-        The peak of each blink, with ``inst.first_samp`` included.
-
-    See Also
-    --------
-    find_artifact_events : The same for other kinds.
-    mne.preprocessing.find_eog_events
-    """
-    options = dict(event_id=event_id, reject_by_annotation=reject_by_annotation)
-    return find_artifact_events(inst, "blink", ica=ica, ch_name=ch_name, **options)
-
-
 def _channels(info: Info, kind: str, ch_name: str | Sequence[str] | None) -> list[str]:
     """Return the channels that may show an artifact of this kind."""
     if ch_name is not None:

@@ -31,8 +31,8 @@ def rms_reduction(
     ----------
     %(before_after)s
     events : array-like, shape (n_events, 3)
-        MNE events at the blinks, for instance of :func:`mne_otica.find_blink_events`. Those whose
-        windows reach beyond the recording are left out and counted.
+        MNE events at the blinks, for instance of :func:`mne_otica.find_artifact_events`. Those
+        whose windows reach beyond the recording are left out and counted.
     %(picks_eeg)s
     reject_by_annotation : bool
         Whether to leave out windows that hold spans annotated as bad.

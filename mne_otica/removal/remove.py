@@ -105,7 +105,7 @@ def remove_artifacts(
     events : array-like, shape (n_events, 3) | None
         MNE events at the artifacts, counted as in ``inst``. More blinks are searched for in
         the components; eye movements and muscle need no events. None uses the
-        blinks found by :func:`mne_otica.find_blink_events`; if these are too few to estimate a
+        blinks found by :func:`mne_otica.find_artifact_events`; if these are too few to estimate a
         blink from, and in epochs, the large deflections of the first component. For the other
         kinds, None uses the events found in the components.
     removal : "events" | "component"

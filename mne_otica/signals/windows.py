@@ -116,7 +116,7 @@ def check_events(events: ArrayLike) -> Samples:
     if events.ndim != 2 or events.shape[1] != 3:
         raise ValueError(
             f"events must have the shape (n_events, 3), got {events.shape}; pass an MNE events "
-            "array, for instance of mne_otica.find_blink_events(raw)."
+            "array, for instance of mne_otica.find_artifact_events(raw)."
         )
     if events.dtype.kind not in "iu" and not np.array_equal(events, np.round(events)):
         raise ValueError("events must be whole numbers (sample, 0, code); round them before.")

@@ -8,7 +8,7 @@ from benchmarks.blinks import blink_component
 from benchmarks.controls import with_controls
 from benchmarks.laboratories import with_bad_channels, with_clinical_names, with_low_rank
 from mne_otica import ICA, datasets
-from mne_otica.artifacts import ArtifactScores, blink_times, find_bads_blink, find_blink_events
+from mne_otica.artifacts import ArtifactScores, blink_times, find_artifact_events, find_bads_blink
 from mne_otica.simulation import simulate_raw
 
 
@@ -78,7 +78,7 @@ def test_nothing_is_picked_where_nobody_blinks(still):
     assert {row.answer for row in scores.rows} == {"no"}
     assert scores.sources == {"blink": "none"}
     assert all(row.reason for row in scores.rows)
-    events = find_blink_events(sim.raw, ica=ica)
+    events = find_artifact_events(sim.raw, ica=ica)
     assert events.shape == (0, 3)
 
 
@@ -91,7 +91,7 @@ def test_sleep_is_left_alone(seed):
     indices, scores = find_bads_blink(ica, sim.raw)
     assert indices == []
     assert "yes" not in {row.answer for row in scores.rows}
-    assert len(find_blink_events(sim.raw, ica=ica)) == 0
+    assert len(find_artifact_events(sim.raw, ica=ica)) == 0
 
 
 @pytest.mark.parametrize("geometry", ["positions", "names", "none"])
@@ -110,7 +110,7 @@ def test_geometry_helps_but_is_not_needed(blinking, geometry):
     assert np.isnan(scores.rows[0].figures["frontality"]) == (geometry == "none")
     source = f"component ICA{truth:03d}" if geometry == "none" else "channels Fp1, Fp2"
     assert scores.sources["blink"] == source
-    events = find_blink_events(raw, ica=ica)
+    events = find_artifact_events(raw, ica=ica)
     np.testing.assert_array_equal(events, scores.events("blink"))
     np.testing.assert_array_equal(events, scores.rows[0].events)
     truth = sim.blink_events[:, 0] / sim.raw.info["sfreq"]
@@ -159,7 +159,7 @@ def test_a_blink_a_second():
         sim = simulate_raw(8, 60, 128.0, n_blinks=58, random_state=seed)
         ica = fit(sim.raw)
         assert find_bads_blink(ica, sim.raw)[0] == [true_component(ica, sim)]
-        times = seconds(find_blink_events(sim.raw), sim.raw)
+        times = seconds(find_artifact_events(sim.raw), sim.raw)
         one = found_and_extra(times, sim.blink_events[:, 0] / 128.0, 0.1)
         found.append(one[0])
         extra.append(one[1])
@@ -279,7 +279,7 @@ def test_inputs_are_left_alone(blinking):
     raw = sim.raw.copy()
     before = ica.copy()
     find_bads_blink(ica, raw)
-    find_blink_events(raw, ica=ica)
+    find_artifact_events(raw, ica=ica)
     np.testing.assert_array_equal(raw.get_data(), sim.raw.get_data())
     assert mne.utils.object_diff(raw.info, sim.raw.info) == ""
     np.testing.assert_array_equal(ica.unmixing_matrix_, before.unmixing_matrix_)
@@ -287,18 +287,18 @@ def test_inputs_are_left_alone(blinking):
 
 def test_times_keep_first_samp_and_skip_bad_spans(blinking):
     sim, _ = blinking
-    whole = find_blink_events(sim.raw, event_id=7)
+    whole = find_artifact_events(sim.raw, event_id=7)
     assert whole.shape[1] == 3
     assert not whole[:, 1].any()
     assert set(whole[:, 2]) == {7}
     cropped = sim.raw.copy().crop(20.0)
     assert cropped.first_samp > 0
-    later = find_blink_events(cropped)
+    later = find_artifact_events(cropped)
     assert later[0, 0] > cropped.first_samp
     expected = whole[whole[:, 0] > cropped.first_samp + 64, 0]
     assert np.isin(expected, later[:, 0] + np.arange(-2, 3)[:, np.newaxis]).mean() > 0.9
     raw = sim.raw.copy().set_annotations(mne.Annotations([10.0], [20.0], ["BAD_boredom"]))
-    times = seconds(find_blink_events(raw), raw)
+    times = seconds(find_artifact_events(raw), raw)
     assert not np.any((times > 10) & (times < 30))
     assert len(times) >= (np.abs(seconds(whole, sim.raw) - 20) > 10).sum() - 1
 
@@ -306,7 +306,7 @@ def test_times_keep_first_samp_and_skip_bad_spans(blinking):
 def test_defaults_skip_bad_spans_and_one_component_may_be_asked_for(blinking):
     sim, ica = blinking
     raw = sim.raw.copy().set_annotations(mne.Annotations([10.0], [20.0], ["BAD_boredom"]))
-    events = find_blink_events(raw)
+    events = find_artifact_events(raw)
     assert set(events[:, 2]) == {998}
     times = seconds(events, raw)
     assert not np.any((times > 10) & (times < 30))
@@ -321,7 +321,7 @@ def test_nan_spans_are_skipped(blinking):
     raw = sim.raw.copy()
     raw._data[:, 1000:1500] = np.nan
     assert find_bads_blink(ica, raw)[0] == find_bads_blink(ica, sim.raw)[0]
-    times = seconds(find_blink_events(raw), raw)
+    times = seconds(find_artifact_events(raw), raw)
     assert len(times) > 8
     assert not np.any((times > 1000 / 128) & (times < 1500 / 128))
 
@@ -330,19 +330,19 @@ def test_flat_and_bad_channels(blinking):
     sim, ica = blinking
     raw = sim.raw.copy()
     raw._data[raw.ch_names.index("Fp1")] = 0
-    assert len(find_blink_events(raw)) > 10
+    assert len(find_artifact_events(raw)) > 10
     raw.info["bads"] = ["Fp1", "Fp2"]
     assert "Fp1" not in blink_times(raw)[1]
     raw.info["bads"] = raw.ch_names
     with pytest.raises(ValueError, match="19 are marked bad"):
-        find_blink_events(raw)
+        find_artifact_events(raw)
 
 
 def test_microvolts_are_noticed(blinking):
     sim, ica = blinking
     raw = mne.io.RawArray(sim.raw.get_data() * 1e6, sim.raw.info)
     with pytest.warns(RuntimeWarning, match="are the data in microvolts"):
-        assert len(find_blink_events(raw)) > 10
+        assert len(find_artifact_events(raw)) > 10
 
 
 def test_epochs(blinking):
@@ -350,15 +350,15 @@ def test_epochs(blinking):
     epochs = mne.make_fixed_length_epochs(sim.raw, 4.0, preload=True)
     assert find_bads_blink(ica, epochs)[0] == find_bads_blink(ica, sim.raw)[0]
     with pytest.raises(TypeError, match="Raw"):
-        find_blink_events(epochs)
+        find_artifact_events(epochs)
 
 
 def test_short_data_warn_or_are_refused(blinking):
     sim, ica = blinking
     with pytest.warns(RuntimeWarning, match="Only 5.0 s"):
-        find_blink_events(sim.raw.copy().crop(0, 5))
+        find_artifact_events(sim.raw.copy().crop(0, 5))
     with pytest.raises(ValueError, match="at least 2 s"):
-        find_blink_events(sim.raw.copy().crop(0, 1))
+        find_artifact_events(sim.raw.copy().crop(0, 1))
 
 
 # -- real recordings ----------------------------------------------------------------------
@@ -379,7 +379,7 @@ def test_shipped_recording_without_its_eog():
     expected = seconds(mne.preprocessing.find_eog_events(raw), raw)
     for inst, expected_source in ((raw, "EOG 061"), (hidden, "channels EEG 001")):
         assert blink_times(inst)[1].startswith(expected_source)
-        found, extra = found_and_extra(seconds(find_blink_events(inst), raw), expected, 0.05)
+        found, extra = found_and_extra(seconds(find_artifact_events(inst), raw), expected, 0.05)
         assert (found, extra) == (1.0, 0)
 
 
@@ -397,7 +397,7 @@ def test_eeglab_recording_without_its_eog(shared_data):
     assert len(clear) >= 10
     for inst in (raw, hidden):
         found, extra = found_and_extra(
-            seconds(find_blink_events(inst), raw), seconds(clear, raw), 0.05
+            seconds(find_artifact_events(inst), raw), seconds(clear, raw), 0.05
         )
         assert found == 1.0
         assert extra <= 2
@@ -410,7 +410,7 @@ def test_few_channels_and_odd_polarities(shared_data, name):
     ica = fit(raw)
     indices, scores = find_bads_blink(ica, raw)
     assert indices
-    events = find_blink_events(raw, ica=ica)
+    events = find_artifact_events(raw, ica=ica)
     found, extra = found_and_extra(seconds(events, raw), listed, 0.1)
     assert found >= 0.9
     assert extra <= 0.2 * len(listed)

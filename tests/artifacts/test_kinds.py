@@ -198,7 +198,7 @@ def test_one_reading_gives_what_separate_calls_give(troubled, judged):
     assert scores.found == judged[0]
     for kind in KINDS:
         np.testing.assert_array_equal(scores.events(kind), judged[1].events(kind))
-    blinks = mne_otica.find_blink_events(sim.raw, ica=ica)
+    blinks = mne_otica.find_artifact_events(sim.raw, ica=ica)
     np.testing.assert_array_equal(scores.events("blink"), blinks)
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from mne_otica import find_blink_events
+from mne_otica import find_artifact_events
 from mne_otica.signals import reading
 from mne_otica.signals.reading import LowRate, filtered_copy
 from mne_otica.signals.recording import stretches
@@ -92,9 +92,9 @@ def test_events_are_those_of_the_recording():
 def test_a_drift_hides_no_blinks():
     """20 mV in 80 s, of another sign in each channel."""
     raw = simulate_raw(16, 80.0, 250.0, n_blinks=16, random_state=1).raw
-    expected = find_blink_events(raw, verbose="error")[:, 0]
+    expected = find_artifact_events(raw, verbose="error")[:, 0]
     signs = np.where(np.arange(16) % 2, 1, -0.4)[:, np.newaxis]
     raw._data[:16] += 0.02 * signs * np.linspace(0, 1, raw.n_times)
-    found = find_blink_events(raw, verbose="error")[:, 0]
+    found = find_artifact_events(raw, verbose="error")[:, 0]
     assert len(expected) > 10
     assert_allclose(found, expected, atol=5)
