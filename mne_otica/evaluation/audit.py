@@ -59,7 +59,7 @@ class Audit:
     amplitudes : list of dict
         One row for each recording and condition: the mean amplitude before and after, its
         standardized measurement error (``sme``) with interval, and the bootstrapped one
-        (``bsme``), in microvolts.
+        (``bsme``, of infinitely many resamples), in microvolts.
     effects : list of dict
         One row for each recording and pair of conditions: the difference ``before`` and ``after``
         cleaning, and the ``change``, with intervals, in microvolts. With several recordings, the
@@ -314,27 +314,22 @@ def _scores(one: Audited, picks: Any, window: Limits, tmin: float, trials: Sampl
 def _amplitude_row(name: str, condition: str, scores: Array) -> Row:
     """Return the mean amplitude of a condition, and its standardized measurement error."""
     row = {"recording": name, "condition": condition, "trials": scores.shape[1]}
-    # rng= since SciPy 1.15
-    options = dict(method="percentile", random_state=np.random.default_rng(0))
     for side, some in zip(("before", "after"), scores, strict=True):
         row[side] = float(some.mean()) if len(some) else np.nan
         values = np.full(4, np.nan)
         if len(some) >= FEWEST:
-            bootstrapped = stats.bootstrap((some,), np.mean, n_resamples=999, **options)
-            values = np.r_[stats.sem(some), _sme_limits(some), bootstrapped.standard_error]
+            # The bootstrap of a mean, of infinitely many resamples, has no correction for the mean.
+            values = np.r_[stats.sem(some), _sme_limits(some), stats.sem(some, ddof=0)]
         names = f"sme_{side}", f"sme_{side}_low", f"sme_{side}_high", f"bsme_{side}"
         row |= dict(zip(names, values.tolist(), strict=True))
     return row
 
 
 def _sme_limits(some: Array) -> Array:
-    """Return Bonett's interval of the standard error of the mean, for amplitudes of any kurtosis.
-
-    The logarithm of a variance is nearly normal, with a variance that grows with the kurtosis:
-    a few trials with blinks make it large, for which chi-square's interval is too narrow. About a
-    trimmed mean, the kurtosis of skewed amplitudes is not underestimated
-    (doi:10.1016/j.csda.2004.10.003).
-    """
+    """Return Bonett's interval of a standard error, for amplitudes of any kurtosis."""
+    # The variance of the logarithm of a variance grows with the kurtosis, which a few trials with
+    # blinks make large; chi-square's interval is that of normal amplitudes. The kurtosis is taken
+    # about a trimmed mean, as amplitudes may be skewed (doi:10.1016/j.csda.2004.10.003).
     n, quantile = len(some), stats.norm.ppf(1 - LEVEL / 2)
     if not np.ptp(some):
         return np.zeros(2)
