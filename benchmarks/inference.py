@@ -377,7 +377,10 @@ IN_REAL = (*METHODS[:-1], "fitted without the response itself")
 
 
 def amplitudes_off(folder: Path, host: str, donor: str, seed: int) -> NDArray[np.float64]:
-    """Return by how much of the response it is off under blinks, for both signs of the EEG."""
+    """Return by how much of the response it is off under blinks, for both signs of the EEG.
+
+    The last number is that of the blinks.
+    """
     found = []
     for sign in (1, -1):
         trials, response = with_real_blinks(folder, host, donor, seed, sign)
@@ -387,7 +390,7 @@ def amplitudes_off(folder: Path, host: str, donor: str, seed: int) -> NDArray[np
         after[IN_REAL[-1]] = remove_artifacts(trials.raw, ica, removal="component")
         true = scores(trials, trials.truth)[trials.under].mean()
         off = [scores(trials, after[name])[trials.under].mean() - true for name in IN_REAL]
-        found.append(100 * np.array(off) / mean_response(trials))
+        found.append([*(100 * np.array(off) / mean_response(trials)), trials.under.sum()])
     return np.array(found)
 
 
@@ -404,17 +407,19 @@ def real_bias(found: Iterable[tuple[str, NDArray[np.float64]]]) -> Iterator[str]
     yield "mean amplitude of the responses under blinks, in % of the response, mean ± SE over"
     yield "draws. Each draw is the mean of two, with the EEG as it is and with its sign turned:"
     yield "what the EEG happens to be under the blinks biases both alike, in opposite directions."
-    yield "The last row is that of the EEG as it is."
+    yield "By chance: half the difference of the two, standard deviation over draws, of ours. Last"
+    yield "row: the EEG as it is."
     yield ""
-    yield f"| EEG | draws | {' | '.join(IN_REAL)} |"
-    yield "|" + "---|" * (len(IN_REAL) + 2)
+    yield f"| EEG | draws | blinks | {' | '.join(IN_REAL)} | by chance |"
+    yield "|" + "---|" * (len(IN_REAL) + 4)
     hosts, every = zip(*found, strict=True)
     every = np.array(every)
-    for host in HOSTS:
-        own = every[np.array(hosts) == host].mean(axis=1)
-        yield f"| {host} | {len(own)} | {percent(own)} |"
-    yield f"| all | {len(every)} | {percent(every.mean(axis=1))} |"
-    yield f"| all, as it is | {len(every)} | {percent(every[:, 0])} |"
+    for host in (*HOSTS, "all"):
+        own = every[[host in (name, "all") for name in hosts]]
+        chance = (own[:, 0] - own[:, 1])[:, IN_REAL.index("ours")].std(ddof=1) / 2
+        cells = f"{percent(own[..., :-1].mean(axis=1))} | {chance:.0f} %"
+        yield f"| {host} | {len(own)} | {own[..., -1].mean():.0f} | {cells} |"
+    yield f"| all, as it is | {len(every)} | | {percent(every[:, 0, :-1])} | |"
     yield ""
 
 
