@@ -42,17 +42,13 @@ def page_file(name: str) -> str:
     return "".join(_PAGES.joinpath(one).read_text(encoding="utf-8") for one in names)
 
 
-def page(
-    rows: Sequence[Row],
-    maps: Sequence[tuple[str, str, int]] = (),
-    panels: Sequence[dict[str, Any]] = (),
-) -> str:
+def page(rows: Sequence[Row], maps: Sequence[Any] = (), panels: Sequence[Any] = ()) -> str:
     """Return the page, with the rows in the order given."""
     names = {kind: PLURALS[kind] for kind in kinds()}
     template = Environment(autoescape=True).from_string(page_file("summary.html"))
     style = page_file("summary.css")
-    facts = dict(rows=rows, maps=maps, panels=panels, marks=MARKS, names=names)
-    return template.render(**facts, style=style)
+    facts = dict(rows=rows, maps=maps, panels=panels, names=names)
+    return template.render(**facts, marks=MARKS, style=style)
 
 
 def _topographies(out: Path, rows: Sequence[Row]) -> list[tuple[str, str, int]]:
