@@ -11,7 +11,7 @@ import argparse
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 import mne
@@ -28,7 +28,8 @@ from benchmarks.controls import rhythm
 from benchmarks.removal_cases import host_recording, parietal, with_blinks
 from benchmarks.results import show
 from mne_otica import audit, clean_raw, remove_artifacts
-from mne_otica.evaluation.audit import Audited
+from mne_otica.evaluation.audit import Audit, Audited
+from mne_otica.evaluation.shares import Row
 from mne_otica.simulation import simulate_raw
 from mne_otica.simulation.recordings import Source
 from mne_otica.simulation.sources import Contribution, Head, coloured
@@ -154,25 +155,39 @@ def cleaned(trials: Trials, methods: tuple[str, ...] = METHODS) -> dict[str, mne
     return {name: found[name] for name in methods}
 
 
-def biases(seeds: range, methods: tuple[str, ...] = METHODS, **design: object) -> NDArray:
+# Designs with their first seeds, from which nothing was chosen
+DESIGNS: dict[str, tuple[int, dict[str, object]]] = {
+    **{name: (7000 + 100 * k, dict(strength=name)) for k, name in enumerate(STRENGTHS)},
+    "same response": (7400, dict(amplitudes=(4e-6, 4e-6))),
+    **{f"{n} trials": (7500 + 100 * k, dict(n_trials=n)) for k, n in enumerate((10, 20, 40))},
+    "overlap": (7800, dict(soa=0.65)),
+    "gaze, none": (7900, dict(strength="none", gaze=True)),
+    "gaze, strong": (8000, dict(strength="strong", gaze=True)),
+}
+
+
+def biases(name: str, n: int) -> NDArray[np.float64]:
     """Return the bias of the effect of each subject and method, and the true effect, in uV."""
+    first, design = DESIGNS[name]
     rows = []
-    for seed in seeds:
+    for seed in range(first, first + n):
         trials = subject(seed, **design)
         true = effect(trials, trials.truth)
-        after = cleaned(trials, methods)
-        rows.append([effect(trials, after[name]) - true for name in methods] + [true])
+        after = cleaned(trials)
+        rows.append([effect(trials, after[name]) - true for name in METHODS] + [true])
     return np.array(rows)
 
 
-def bias_row(label: str, found: NDArray) -> str:
-    """Return mean bias and standard error of each method."""
+def bias_row(label: str, found: NDArray[np.float64]) -> str:
+    """Return mean bias and standard error of each method, and the RMS over subjects of two."""
     mean, error = found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(len(found))
     cells = [f"{m:+.2f} ± {e:.2f}" for m, e in zip(mean[:-1], error[:-1], strict=True)]
+    rms = dict(zip(METHODS, np.sqrt(np.mean(found[:, :-1] ** 2, axis=0)), strict=True))
+    cells += [f"{rms[name]:.2f}" for name in METHODS if name.startswith("ours")]
     return f"| {label} | {len(found)} | {mean[-1]:.2f} | {' | '.join(cells)} |"
 
 
-def size(found: NDArray, n_subjects: int = 20) -> NDArray[np.float64]:
+def size(found: NDArray[np.float64], n_subjects: int = 20) -> NDArray[np.float64]:
     """Return how often a t-test of as many subjects, drawn again, finds an effect there is not.
 
     The noise of the brain is the same for all methods, and is left out of the true effect: the
@@ -184,76 +199,27 @@ def size(found: NDArray, n_subjects: int = 20) -> NDArray[np.float64]:
     return (stats.ttest_1samp(drawn, 0.0, axis=1).pvalue < 0.05).mean(axis=0)
 
 
-def header(first: str, methods: tuple[str, ...] = METHODS) -> Iterator[str]:
-    """Yield the head of a table."""
-    yield f"| {first} | subjects | true effect | {' | '.join(methods)} |"
-    yield "|" + "---|" * (len(methods) + 3)
-
-
-def coupling(n: int) -> Iterator[str]:
-    """Yield the bias at four strengths of the coupling."""
-    yield "Bias of the difference of two conditions at Pz (uV, mean ± SE over simulated subjects);"
-    yield "80 trials a condition. Blinks in % of the trials of the conditions: "
-    yield "; ".join(f"{name} {a:.0%} and {b:.0%}" for name, (a, b) in STRENGTHS.items()) + "."
+def simulated(found: Iterable[tuple[str, NDArray[np.float64]]]) -> Iterator[str]:
+    """Yield the bias in simulated subjects, given by design as `biases` returns it."""
+    yield "Bias of the difference of two conditions at Pz (uV, mean ± SE over simulated subjects),"
+    yield "and its RMS over subjects. Blinks in % of the trials of the conditions: "
+    yield "; ".join(f"{name} {a:.0%} and {b:.0%}" for name, (a, b) in STRENGTHS.items()) + ";"
+    yield "80 trials a condition, or as many as the row says, with strong coupling. Same response:"
+    yield "4 uV in both conditions. Overlap: stimuli 0.35 to 0.95 s apart. Gaze: gaze shifts of 80"
+    yield "uV in place of blinks; blinks and eye movements are removed, and the truth has neither."
     yield ""
-    yield from header("coupling")
-    for k, strength in enumerate(STRENGTHS):
-        start = 1000 + 100 * k
-        methods = METHODS if strength in ("none", "strong") else METHODS[:-1]
-        row = bias_row(strength, biases(range(start, start + n), methods, strength=strength))
-        yield row if methods == METHODS else f"{row} not run |"
+    yield f"| design | subjects | true effect | {' | '.join(METHODS)} | ours, RMS | free, RMS |"
+    yield "|" + "---|" * (len(METHODS) + 5)
+    sizes = None
+    for name, some in found:
+        yield bias_row(name, some)
+        sizes = size(some) if name == "same response" else sizes
     yield ""
-
-
-def null(n: int) -> Iterator[str]:
-    """Yield the size of the test where both conditions evoke the same."""
-    methods = METHODS[:-1]
-    found = biases(range(2000, 2000 + n), methods, strength="strong", amplitudes=(4e-6, 4e-6))
-    yield "The same response of 4 uV in both conditions, blinks under 60 and 14 %: bias, and how"
-    yield "often a t-test over 20 subjects, drawn from these, has p < .05."
-    yield ""
-    yield from header("", methods)
-    yield bias_row("bias", found)
-    yield f"| size | | | {' | '.join(f'{share:.1%}' for share in size(found))} |"
-    yield ""
-
-
-def few_trials(n: int) -> Iterator[str]:
-    """Yield the bias with few trials."""
-    methods = ("ours", "ours, evoked-free")
-    yield "Few trials, strong coupling: bias (uV, mean ± SE), and the RMS over subjects."
-    yield ""
-    yield "| trials a condition | subjects | true effect | ours | ours, evoked-free | RMS | RMS |"
-    yield "|---|---|---|---|---|---|---|"
-    for k, n_trials in enumerate((10, 20, 40)):
-        start = 3000 + 100 * k
-        found = biases(range(start, start + n), methods, n_trials=n_trials)
-        rms = [f"{x:.2f}" for x in np.sqrt(np.mean(found[:, :-1] ** 2, axis=0))]
-        yield f"{bias_row(str(n_trials), found)} {' | '.join(rms)} |"
-    yield ""
-
-
-def overlap(n: int) -> Iterator[str]:
-    """Yield the bias where responses overlap."""
-    yield "Stimuli every 0.5 to 0.8 s, so that the windows of the responses overlap."
-    yield ""
-    methods = ("nothing", "whole component", "ours", "ours, evoked-free")
-    yield from header("", methods)
-    found = biases(range(4000, 4000 + n), methods, soa=0.65, strength="strong")
-    yield bias_row("overlap", found)
-    yield ""
-
-
-def gaze(n: int) -> Iterator[str]:
-    """Yield the bias where gaze shifts, not blinks, follow one condition."""
-    yield "Gaze shifts of 80 uV in place of blinks that follow the conditions; blinks and eye"
-    yield "movements are removed. The truth has neither."
-    yield ""
-    yield from header("coupling")
-    for k, strength in enumerate(("none", "strong")):
-        start = 7900 + 100 * k
-        yield bias_row(strength, biases(range(start, start + n), strength=strength, gaze=True))
-    yield ""
+    if sizes is not None:
+        yield "With the same response in both conditions, how often a t-test over 20 subjects,"
+        yield "drawn from these, has p < .05:"
+        yield "; ".join(f"{name} {share:.1%}" for name, share in zip(METHODS, sizes, strict=True))
+        yield ""
 
 
 @dataclass(frozen=True)
@@ -272,6 +238,18 @@ class Given:
         return [Audited("", self.trials.raw, after, {"blink": self.blinks}, after.ch_names)]
 
 
+def bumps(
+    peaks: NDArray[np.float64], heights: NDArray[np.float64], width: float, n_times: int
+) -> NDArray[np.float64]:
+    """Return the sum of Gaussian courses, each within five standard deviations of its peak."""
+    course = np.zeros(n_times)
+    for peak, height in zip(peaks, heights, strict=True):
+        start, stop = ((peak + np.array([-5, 5]) * width) * SFREQ).astype(int).clip(0, n_times)
+        times = np.arange(start, stop) / SFREQ
+        course[start:stop] += height * np.exp(-0.5 * ((times - peak) / width) ** 2)
+    return course
+
+
 def drawn(seed: int, strength: str, effect_: float, left: float, n: int = 60) -> Given:
     """Draw trials, responses, blinks and coloured noise with alpha in eight channels."""
     rng = np.random.default_rng([31, seed])
@@ -280,16 +258,15 @@ def drawn(seed: int, strength: str, effect_: float, left: float, n: int = 60) ->
     under = rng.random(2 * n) < np.where(first, *STRENGTHS[strength])
     blinks = onsets[under] + 0.35 + 0.1 * rng.standard_normal(under.sum())
     n_times = round((onsets[-1] + 3) * SFREQ)
-    times = np.arange(n_times) / SFREQ
     sources = coloured(12, n_times, SFREQ, np.linspace(0.8, 1.8, 12), rng)
     sources[:3] += [rhythm(freq, n_times, SFREQ, rng) for freq in (9.5, 10.0, 10.5)]
     # The same in every draw, so that there is one true measurement error.
     brain = 3e-6 * np.random.default_rng(0).standard_normal((8, 12)) @ sources
     info = mne.create_info(["Fp1", "Fp2", "F3", "F4", "C3", "C4", "Pz", "Oz"], SFREQ, "eeg")
     heights = 150e-6 * np.exp(0.25 * rng.standard_normal(blinks.size))
-    course = heights @ np.exp(-0.5 * ((times - blinks[:, np.newaxis]) / 0.07) ** 2)
+    course = bumps(blinks, heights, 0.07, n_times)
     sizes = effect_ * first * np.exp(0.3 * rng.standard_normal(2 * n) - 0.045)
-    response = sizes @ np.exp(-0.5 * ((times - onsets[:, np.newaxis] - 0.35) / 0.06) ** 2)
+    response = bumps(onsets + 0.35, sizes, 0.06, n_times)
     truth = brain + np.outer(np.array(info.ch_names) == "Pz", response)
     field = np.linspace(1, 0.1, len(truth))
     raws = [mne.io.RawArray(x, info) for x in (truth + np.outer(field, course), truth)]
@@ -297,35 +274,46 @@ def drawn(seed: int, strength: str, effect_: float, left: float, n: int = 60) ->
     return Given(trials, left, np.sort(np.round(blinks * SFREQ).astype(int)))
 
 
-FIRST_DRAW = 5000  # the draws before were looked at
+FIRST_DRAW, FIRST_TRUTH = 9000, 20000
+N_TRUTH = 2000  # draws of the true SME, which is known to 1.6 % with as many
+
+AUDITED = {
+    "coupled, 10 % left, effect": ("strong", 4e-6, 0.1),
+    "coupled, nothing left, no effect": ("strong", 0.0, 0.0),
+    "not coupled, nothing left, no effect": ("none", 0.0, 0.0),
+}
 
 
 def intervals(n: int) -> Iterator[str]:
     """Yield how often the intervals of the audit hold the truth, and its false alarms."""
     yield "Coverage of the intervals of `audit` (95 % wanted) and false alarms, 60 trials a"
     yield "condition, coloured noise with alpha; 10 % of the blinks left, or none; a response of"
-    yield "4 uV, or none."
+    yield f"4 uV, or none. The true SME is the standard deviation over {N_TRUTH} other draws."
     yield ""
-    yield "| | share | left | effect | SME | blinks differ | blinks left | effect found |"
-    yield "|---|---|---|---|---|---|---|---|"
-    for label, strength, size_, left in (
-        ("coupled, 10 % left, effect", "strong", 4e-6, 0.1),
-        ("coupled, nothing left, no effect", "strong", 0.0, 0.0),
-        ("not coupled, nothing left, no effect", "none", 0.0, 0.0),
-    ):
-        yield f"| {label} | {' | '.join(coverage(n, strength, size_, left))} |"
+    names = ("draws", "share", "left", "effect", "SME before", "SME after")
+    yield f"| | {' | '.join(names)} | blinks differ | blinks left | effect found |"
+    yield "|" + "---|" * 10
+    for label, design in AUDITED.items():
+        yield f"| {label} | {n} | {' | '.join(coverage(n, *design))} |"
     yield ""
+
+
+def audits(first: int, n: int, *design: object) -> list[Audit]:
+    """Return the audits of some draws."""
+    options = dict(picks="Pz", window=WINDOW, tmin=BASELINE[0])
+    every = (drawn(seed, *design) for seed in range(first, first + n))
+    return [audit(one, one.trials.events, {"a": 1, "b": 2}, **options) for one in every]
+
+
+def of_second(found: Iterable[Audit]) -> list[Row]:
+    """Return the amplitudes of the second condition."""
+    return [row for one in found for row in one.amplitudes if row["condition"] == "b"]
 
 
 def coverage(n: int, strength: str, size_: float, left: float) -> Iterator[str]:
     """Yield the cells of a row."""
-    found = []
-    for seed in range(FIRST_DRAW, FIRST_DRAW + n):
-        given = drawn(seed, strength, size_, left)
-        events = given.trials.events
-        found.append(
-            audit(given, events, {"a": 1, "b": 2}, picks="Pz", window=WINDOW, tmin=BASELINE[0])
-        )
+    found = audits(FIRST_DRAW, n, strength, size_, left)
+    others = of_second(audits(FIRST_TRUTH, N_TRUTH, strength, size_, left))
     true_shares = dict(zip("ab", STRENGTHS[strength], strict=True))
     rows = [row for one in found for row in one.artifacts]
     told = [row for row in rows if row["answer"] != "unsure"]
@@ -337,9 +325,10 @@ def coverage(n: int, strength: str, size_: float, left: float) -> Iterator[str]:
     # Blinks that are left are part of the effect: the truth is its mean.
     true = 0.0 if not size_ and not left else np.mean([row["after"] for row in effects])
     yield _share(row["after_low"] <= true <= row["after_high"] for row in effects)
-    amplitudes = [row for one in found for row in one.amplitudes if row["condition"] == "b"]
-    sme = np.std([row["after"] for row in amplitudes], ddof=1)
-    yield _share(row["sme_after_low"] <= sme <= row["sme_after_high"] for row in amplitudes)
+    for side in ("before", "after"):
+        sme = np.std([row[side] for row in others], ddof=1)
+        low, high = (f"sme_{side}_{limit}" for limit in ("low", "high"))
+        yield _share(row[low] <= sme <= row[high] for row in of_second(found))
     yield _share(one.differences[0]["differ"] for one in found)
     yield _share(row["answer"] == "left" for row in told)
     yield _share(row["after_low"] > 0 or row["after_high"] < 0 for row in effects)
@@ -352,52 +341,85 @@ def _share(values: Iterable[bool]) -> str:
 HOSTS = ("EEGLAB", "eegmmidb_S018R02", "microstates_ec", "hypyp_ec1")
 DONORS = ("eegmmidb_S001R01", "mmidb_S002R01", "sample28", "muse4")
 RESPONSE = 5e-6  # V, at Pz
+FIRST_SEED = 20  # those before were looked at
 
 
-def with_real_blinks(folder: Path, host: str, donor: str, seed: int) -> Trials:
-    """Put a response into half of the trials of real EEG, and real blinks on top of it."""
+def with_real_blinks(
+    folder: Path, host: str, donor: str, seed: int, sign: int
+) -> tuple[Trials, NDArray[np.float64]]:
+    """Put a response into half of the trials of real EEG, and real blinks on top; return it, too.
+
+    What the EEG happens to be under the few blinks biases every method, as a fit takes it for a
+    part of the blink. With the sign of the EEG turned so is this, and the mean of both is the bias
+    that comes from the response.
+    """
     rng = np.random.default_rng([HOSTS.index(host), DONORS.index(donor), seed, 30])
-    truth = host_recording(folder, host)
+    truth = host_recording(folder, host).load_data()
     sfreq = truth.info["sfreq"]
     onsets = np.arange(1.5, truth.times[-1] - 2.5, 1.5)
     onsets = onsets + rng.uniform(0, 0.3, onsets.size)
     first = rng.permutation(onsets.size) % 2 == 0
     times = np.arange(truth.n_times) / sfreq
     peaks = onsets[first, np.newaxis] + 0.35
-    response = np.exp(-0.5 * ((times - peaks) / 0.06) ** 2).sum(axis=0)
-    field, _ = parietal(truth)
-    truth = mne.io.RawArray(truth.get_data() + RESPONSE * np.outer(field, response), truth.info)
+    course = np.exp(-0.5 * ((times - peaks) / 0.06) ** 2).sum(axis=0)
+    response = RESPONSE * np.outer(parietal(truth)[0], course)
+    truth = mne.io.RawArray(sign * truth.get_data() + response, truth.info)
     under = first & (rng.permutation(onsets.size) % 2 == 0)
     blinks = onsets[under] + rng.normal(0.35, 0.1, under.sum())
     case = with_blinks(folder, truth, donor, blinks, rng, "")
     blink = case.raw.get_data() - truth.get_data()
     top = np.argmax(blink.std(axis=1))
     eog = 2 * blink[top] + 0.5 * truth.get_data()[top]
-    return Trials(case.raw, truth, onsets, first, eog, under)
+    return Trials(case.raw, truth, onsets, first, eog, under), response
 
 
-def real_bias(folder: Path, n_draws: int) -> Iterator[str]:
+IN_REAL = (*METHODS[:-1], "fitted without the response itself")
+
+
+def amplitudes_off(folder: Path, host: str, donor: str, seed: int) -> NDArray[np.float64]:
+    """Return by how much of the response it is off under blinks, for both signs of the EEG.
+
+    The last number is that of the blinks.
+    """
+    found = []
+    for sign in (1, -1):
+        trials, response = with_real_blinks(folder, host, donor, seed, sign)
+        after = cleaned(trials, METHODS[:-1])
+        bare = mne.io.RawArray(trials.raw.get_data() - response, trials.raw.info)
+        ica = clean_raw(bare).ica
+        after[IN_REAL[-1]] = remove_artifacts(trials.raw, ica, removal="component")
+        true = scores(trials, trials.truth)[trials.under].mean()
+        off = [scores(trials, after[name])[trials.under].mean() - true for name in IN_REAL]
+        found.append([*(100 * np.array(off) / mean_response(trials)), trials.under.sum()])
+    return np.array(found)
+
+
+def real_draws(folder: Path, n_draws: int) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Yield the host and what `amplitudes_off` returns for each draw."""
+    for host, donor, seed in product(HOSTS, DONORS, range(FIRST_SEED, FIRST_SEED + n_draws)):
+        yield host, amplitudes_off(folder, host, donor, seed)
+
+
+def real_bias(found: Iterable[tuple[str, NDArray[np.float64]]]) -> Iterator[str]:
     """Yield how far the amplitude of the response under blinks is off in real EEG."""
-    methods = ("nothing", "whole component", "ours", "ours, evoked-free")
     yield f"A response of {1e6 * RESPONSE:.0f} uV at Pz in half of the trials of real EEG without"
-    yield "blinks, real blinks of other people under half of these responses: bias of the mean"
-    yield "amplitude of the responses under blinks, in % of the response."
+    yield "blinks, real blinks of four other people under half of these responses: bias of the"
+    yield "mean amplitude of the responses under blinks, in % of the response, mean ± SE over"
+    yield "draws. Each draw is the mean of two, with the EEG as it is and with its sign turned:"
+    yield "what the EEG happens to be under the blinks biases both alike, in opposite directions."
+    yield "By chance: half the difference of the two, standard deviation over draws, of ours. Last"
+    yield "row: the EEG as it is."
     yield ""
-    yield f"| host + donor | draws | {' | '.join(methods)} |"
-    yield "|" + "---|" * (len(methods) + 2)
-    every = []
-    for host, donor in product(HOSTS, DONORS):
-        found = []
-        for seed in range(n_draws):
-            trials = with_real_blinks(folder, host, donor, seed)
-            after = cleaned(trials, methods)
-            true = scores(trials, trials.truth)[trials.under].mean()
-            size = mean_response(trials)
-            off = [scores(trials, after[name])[trials.under].mean() - true for name in methods]
-            found.append(100 * np.array(off) / size)
-        every += found
-        yield f"| {host} + {donor} | {n_draws} | {percent(np.array(found))} |"
-    yield f"| all | {len(every)} | {percent(np.array(every))} |"
+    yield f"| EEG | draws | blinks | {' | '.join(IN_REAL)} | by chance |"
+    yield "|" + "---|" * (len(IN_REAL) + 4)
+    hosts, every = zip(*found, strict=True)
+    every = np.array(every)
+    for host in (*HOSTS, "all"):
+        own = every[[host in (name, "all") for name in hosts]]
+        chance = (own[:, 0] - own[:, 1])[:, IN_REAL.index("ours")].std(ddof=1) / 2
+        cells = f"{percent(own[..., :-1].mean(axis=1))} | {chance:.0f} %"
+        yield f"| {host} | {len(own)} | {own[..., -1].mean():.0f} | {cells} |"
+    yield f"| all, as it is | {len(every)} | | {percent(every[:, 0, :-1])} | |"
     yield ""
 
 
@@ -412,8 +434,6 @@ def mean_response(trials: Trials) -> float:
 def percent(found: NDArray[np.float64]) -> str:
     """Return mean and standard error of each column."""
     mean = found.mean(axis=0)
-    if len(found) < 2:
-        return " | ".join(f"{m:+.0f} %" for m in mean)
     error = found.std(axis=0, ddof=1) / np.sqrt(len(found))
     return " | ".join(f"{m:+.0f} ± {e:.0f} %" for m, e in zip(mean, error, strict=True))
 
@@ -493,27 +513,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="where the recordings are")
     parser.add_argument("--faces", type=Path, help="where the recordings of faces are")
-    parser.add_argument("--part", nargs="+", default=list(PARTS), choices=(*PARTS, "real", "faces"))
-    parser.add_argument("--n", type=int, default=20, help="subjects of each table, or draws")
+    parser.add_argument("--n", type=int, default=20, help="subjects of each design")
+    parser.add_argument("--draws", type=int, default=3, help="draws of each EEG and donor")
+    parser.add_argument("--audits", type=int, default=600, help="draws of each audit")
     parser.add_argument("--write", action="store_true", help="keep the tables")
     args = parser.parse_args()
     mne.set_log_level("ERROR")
+    parts = [
+        simulated((name, biases(name, args.n)) for name in DESIGNS),
+        real_bias(real_draws(args.folder, args.draws)),
+        intervals(args.audits),
+    ]
+    if args.faces:
+        parts.append(faces(args.faces))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for part in args.part:
-            title = f"Inference, {part}: `python -m benchmarks.inference FOLDER --part {part}`"
-            if part == "real":
-                rows = real_bias(args.folder, args.n)
-            elif part == "faces":
-                rows = faces(args.faces)
-            else:
-                rows = PARTS[part](args.n)
-            show(title, rows, args.write)
+        show(TITLE, chain.from_iterable(parts), args.write)
 
 
-PARTS = dict(
-    audit=intervals, coupling=coupling, null=null, trials=few_trials, overlap=overlap, gaze=gaze
-)
+TITLE = "Effects of conditions after cleaning: `python -m benchmarks.inference FOLDER`"
 
 if __name__ == "__main__":
     main()

@@ -379,6 +379,7 @@ BLOCKS = {
     "rivals": rivals,
     "rivals_full": rivals_full,
     "removal": removal,
+    "rivals_effects": lambda: tables_of("effects-beside-other-tools"),
     "real_summary": real_summary,
     "real": lambda: first_table("real-recordings"),
     "training": training,

@@ -4,11 +4,12 @@
 Every tool runs with its documented defaults; one that is not installed is skipped, and the table
 says so. The cells are real artifacts put into real EEG without blinks, the same EEG with nothing
 put in, simulated mixtures of all kinds in two models of the head, few channels, and channels
-without positions. Time courses and maps are measured, except for most of the maps of muscles. The
-real EEG holds weak artifacts of its own, so that removing these counts as an error of every tool.
-Nothing in the package was chosen on the blinks and mixtures used here; the other artifacts are
-pairs of `benchmarks.put_in`, on which the finder was trained. GEDAI may be used for research that
-is not commercial: it is in no extra of this package, and not in its tests.
+without positions; and simulated subjects whose blinks follow one of two conditions. Time courses
+and maps are measured, except for most of the maps of muscles. The real EEG holds weak artifacts of
+its own, so that removing these counts as an error of every tool. Nothing in the package was chosen
+on the blinks and mixtures used here; the other artifacts are pairs of `benchmarks.put_in`, on which
+the finder was trained. GEDAI may be used for research that is not commercial: it is in no extra of
+this package, and not in its tests.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import RBFInterpolator
 
 import mne_otica
+from benchmarks.inference import STRENGTHS, Trials, effect, subject
 from benchmarks.isolated import watched
 from benchmarks.put_in import SIZES, pairs
 from benchmarks.removal_cases import HOSTS, Case, donor_recording, host_recording
@@ -46,6 +48,8 @@ BAND = (1.0, 40.0)  # Hz in which errors are measured
 AT = {"blink": (-0.3, 0.5), "eye movement": (-0.2, 0.4), "heartbeat": (-0.1, 0.3)}  # s, of an event
 AWAY = {"blink": 1.5, "eye movement": 0.6, "heartbeat": 0.35}  # s from any event
 ARTIFACTS = ["eye blink", "heart beat", "muscle artifact"]  # labels of ICLabel that are taken out
+FIRST_SUBJECT = 8100  # of the study; nothing was chosen on them
+COUPLINGS = ("strong", "none")  # of blinks and conditions
 LIKELY = 0.8  # probability from which mne-bids-pipeline takes a component out
 
 
@@ -384,7 +388,6 @@ def table(folder: Path, start: str = "") -> Iterator[str]:
     """
     known = installed()
     tools = {name: clean for name, (clean, _) in TOOLS.items() if known[name]}
-    absent = [name for name in TOOLS if not known[name]]
     yield "Error at artifacts / away from them, relative to the signal without artifacts."
     yield ""
     yield "| cell | " + " | ".join(tools) + " |"
@@ -409,8 +412,72 @@ def table(folder: Path, start: str = "") -> Iterator[str]:
     peaks = [f"{peak:.0f}" for peak in memories(tools, folder)]
     yield "| MB of memory, the first recording | " + " | ".join(peaks) + " |"
     yield ""
+    yield from told_versions(known)
+
+
+# -- the effect of a study ------------------------------------------------------------------
+
+
+def bias(clean: Clean, trials: Trials) -> float | str:
+    """Return the bias of the difference of two conditions at Pz in uV, or why there is none."""
+    try:
+        with mne.utils.use_log_level("error"):
+            cleaned = clean(trials.raw.copy())
+    except Exception as reason:  # as in `tried`
+        return type(reason).__name__
+    # Some of the tools change the reference.
+    after, true = (raw.copy().set_eeg_reference() for raw in (cleaned, trials.truth))
+    return effect(trials, after) - effect(trials, true)
+
+
+Biases = dict[str, list[list[float | str]]]  # of each tool: those of the subjects, by coupling
+
+
+def biases(n: int) -> Biases:
+    """Return the bias of each tool in simulated subjects of `benchmarks.inference`."""
+    known, found = installed(), {}
+    for strength in COUPLINGS:
+        for seed in range(FIRST_SUBJECT, FIRST_SUBJECT + n):
+            trials = subject(seed, strength)
+            mne.set_log_level("error")
+
+            def with_events(raw: Raw, events: NDArray = trials.events) -> Raw:
+                return mne_otica.clean_raw(raw, events=events).raw
+
+            tools = {name: clean for name, (clean, _) in TOOLS.items() if known[name]}
+            for name, clean in (tools | {"mne-otica, given the events": with_events}).items():
+                rows = found.setdefault(name, [[] for _ in COUPLINGS])
+                rows[COUPLINGS.index(strength)].append(bias(clean, trials))
+    return found
+
+
+def study(found: Biases) -> Iterator[str]:
+    """Yield a row for each tool."""
+    n = len(found["nothing"][0])
+    yield f"Bias of the difference of two conditions at Pz (uV, mean ± SE over {n} simulated"
+    yield "subjects, average reference): 80 trials a condition, in which a response has peaks of 5"
+    yield "and 2 uV, and blinks in as many of them as the columns say."
+    yield ""
+    shares = [" and ".join(f"{share:.0%}" for share in STRENGTHS[one]) for one in COUPLINGS]
+    yield f"| tool | {' | '.join(shares)} |"
+    yield "|---" * (len(COUPLINGS) + 1) + "|"
+    for name, rows in found.items():
+        yield f"| {name} | {' | '.join(map(mean_bias, rows))} |"
+    yield ""
+    yield from told_versions(installed())
+
+
+def mean_bias(found: list[float | str]) -> str:
+    """Return mean and standard error, or the errors that a tool raised."""
+    if wrong := [one for one in found if isinstance(one, str)]:
+        return f"{wrong[0]} in {len(wrong)} of {len(found)}"
+    return f"{np.mean(found):+.2f} ± {np.std(found, ddof=1) / np.sqrt(len(found)):.2f}"
+
+
+def told_versions(known: dict[str, str]) -> Iterator[str]:
+    """Yield the versions of the tools, and which are not installed."""
     yield "Versions: " + ", ".join(f"{n} {v}" for n, v in known.items() if v not in ("", "-")) + "."
-    if absent:
+    if absent := [name for name in TOOLS if not known[name]]:
         yield f"Not installed, skipped: {', '.join(absent)}."
     yield ""
 
@@ -420,15 +487,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--cells", default="", help="only cells whose name begins like this")
+    parser.add_argument("--subjects", type=int, default=6, help="of the study")
+    parser.add_argument("--study", action="store_true", help="only the study")
     parser.add_argument("--write", action="store_true", help="keep the results")
     args = parser.parse_args()
     mne.set_log_level("error")
     warnings.filterwarnings("ignore")
-    show(
-        "Cleaning beside other tools: `python -m benchmarks.rivals FOLDER`",
-        table(args.folder, args.cells),
-        args.write,
-    )
+    command = "`python -m benchmarks.rivals FOLDER`"
+    if not args.study:
+        cells_of = table(args.folder, args.cells)
+        show(f"Cleaning beside other tools: {command}", cells_of, args.write)
+    if not args.cells:
+        show(f"Effects beside other tools: {command}", study(biases(args.subjects)), args.write)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ _RESULTS = {
     "apply": ("clean", "raw", ".fif"),
     "evaluate": ("clean", "artifacts", ".json"),
     "report": ("clean", "report", ".html"),
+    "averages": ("clean", "ave", ".fif"),
 }
 # Bytes; "_proc-ica_components_edited-01234567.tsv" is the longest ending of a result.
 _LONGEST_NAME = 255 - 41

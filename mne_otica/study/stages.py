@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import mne
+import numpy as np
 from mne.io import BaseRaw
 from mne.preprocessing import ICA, read_ica
 from mne.utils import logger
@@ -27,7 +28,8 @@ from mne_otica.evaluation.methods_section import mark_cleaned
 from mne_otica.evaluation.sentences import BY_HAND, component_names
 from mne_otica.removal.remove import Taken, take_out, to_take
 from mne_otica.signals.reading import LowRateRaw, filtered_copy
-from mne_otica.signals.windows import conditions_of
+from mne_otica.signals.recording import annotated_bad
+from mne_otica.signals.windows import conditions_of, whole_windows
 from mne_otica.study import components_table as tables
 from mne_otica.study.inputs import Recording, Unit, read
 from mne_otica.study.scratch_and_locks import staged
@@ -245,7 +247,10 @@ class UnitStages(UnitState):
         # Without the date, the same results give the same file.
         text = re.sub(r"(<span>Created )on \d[-:\d ]+(?=via )", r"\1", text)
         report.write_text(text, encoding="utf-8", newline="\n")
-        facts = result.to_dict() | {"versions": self._versions()}
+        if averages := _averages(result):
+            path = scratch / self.path("averages", recording).name
+            mne.write_evokeds(path, averages, verbose="error")
+        facts = result.to_dict() | {"versions": self._versions(), "averages": bool(averages)}
         return facts | {"seconds": facts["settings"]["seconds"], "report": report.name}
 
     def preview(self, recording: Recording, exclude: Sequence[int]) -> cleaning.Cleaned:
@@ -304,6 +309,24 @@ class UnitStages(UnitState):
             chosen = [k for k in named if named[k] == kind]
             add_choice(found.decisions, kind, chosen, raw, ica, reject)
         return found
+
+
+def _averages(result: cleaning.Cleaned) -> list[mne.Evoked]:
+    """Return the averages of each condition before and after, in the band of the fit."""
+    facts, raw, averages = result.settings.get("evoked_free"), result._filtered, []
+    if not facts:
+        return averages
+    sfreq, bad = raw.info["sfreq"], annotated_bad(raw, result.settings["reject_by_annotation"])
+    start, stop = (int(round(limit * sfreq)) for limit in facts["window"])
+    sides = dict(zip(("before", "after"), result.before_and_after(), strict=True))
+    for name, seconds in facts["onsets"].items():
+        samples = np.round(np.multiply(seconds, sfreq)).astype(int)
+        used, _, _ = whole_windows(samples, bad, (start, stop))
+        for side, data in sides.items() if len(used) else ():
+            mean = sum(data[:, k + start : k + stop] for k in used) / len(used)
+            told = dict(comment=f"{name}, {side}", nave=len(used), baseline=(None, 0))
+            averages.append(mne.EvokedArray(mean, raw.info, start / sfreq, **told, verbose="error"))
+    return averages
 
 
 def _write_sidecar(result: Path, content: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ _ENTITIES = {"participant_id": "sub", "session_id": "ses", "task": "task", "run"
 COLUMNS = (
     *("recording", *_ENTITIES, "status", "message", "duration", "rank", "components", "removed"),
     *("stability", "events", "benefit", "harm", "converged", "warnings"),
-    *("file", "ica", "report"),
+    *("file", "ica", "report", "averages"),
 )
 _OF_KIND = ("kind", "found", "removed", "not_removed", "events", "benefit", "harm")
 KIND_COLUMNS = ("recording", *_ENTITIES, *_OF_KIND)
@@ -41,7 +41,8 @@ def row_of(work: UnitState, recording: Recording) -> Row:
     if stability and removed:
         row["stability"] = min(stability["index"][k] for k in removed)
     results = ("file", "apply", applied), ("ica", "find", find), ("report", "report", last)
-    for column, what, content in results:
+    averages = "averages", "averages", last.get("averages")
+    for column, what, content in (*results, averages):
         if content:
             row[column] = work.path(what, recording).relative_to(work.out).as_posix()
     return row | {

@@ -156,6 +156,18 @@ def test_other_rates_and_conditions_per_subject(tmp_path):
     assert "nan" not in str(found)
     with pytest.raises(ValueError, match=r"\(100, 200 Hz\).* pass the names of annotations"):
         audit(study, np.array([[500, 0, 1]]))
+    # The page has the averages where the response is, of the recordings with the condition.
+    page = (study.out / "summary.html").read_text(encoding="utf-8")
+    assert "standard, C3, mean of 2<" in page
+    assert "target, C3, mean of 1<" in page
+    paths = {row["recording"]: study.out / row["averages"] for row in study.rows}
+    for side in ("before", "after"):
+        average = mne.read_evokeds(paths["sub-1"], f"target, {side}", verbose="error")
+        assert average.nave == np.sum(study.raw("sub-1").annotations.description == "target")
+        assert average.copy().pick(["C3"]).get_peak()[1] == pytest.approx(0.4, abs=0.02)
+    clean_study(files, study.out)
+    page = (study.out / "summary.html").read_text(encoding="utf-8")
+    assert "<polyline" not in page, "events that are not given any more"
 
 
 def test_runs_of_a_participant_are_averaged_together(tmp_path):

@@ -220,7 +220,8 @@ def test_summary_has_no_row_of_more_than_three_lines(driver, tmp_path):
             ("b", "failed", "a long reason " * 40),
         ]
     ]
-    (tmp_path / "page.html").write_text(page_of_rows(rows), encoding="utf-8")
+    panel = {"title": "a" * 100, "limits": "b" * 100, "onset": 20, "before": "", "after": ""}
+    (tmp_path / "page.html").write_text(page_of_rows(rows, (), [panel]), encoding="utf-8")
     for width in (1280, 400):
         size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
