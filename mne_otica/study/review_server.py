@@ -6,8 +6,11 @@ Origin), are rejected. Recordings and components are numbers, so that none becom
 
 import hmac
 import json
+import math
 import re
 import secrets
+import socket
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
@@ -25,7 +28,8 @@ from mne_otica.study.summary_page import page_file
 Answer = tuple[bytes, str, dict[str, str]]  # body, type and further headers
 _ADDRESS = "127.0.0.1"
 _LARGEST_BODY = 64 * 1024  # bytes; a decision with a long note needs less than a tenth of that
-_IDLE = 60  # s that a connection may be idle
+_IDLE = 60  # s that a connection may be idle, or take to send a request
+_MOST_CONNECTIONS = 32  # a browser opens six
 _JSON, _HTML = "application/json; charset=utf-8", "text/html; charset=utf-8"
 _CSS, _SCRIPT = "text/css; charset=utf-8", "text/javascript; charset=utf-8"
 _PAGES = {"": ("index.html", _HTML), "review.css": ("review.css", _CSS)}
@@ -63,14 +67,36 @@ class ReviewServer(ThreadingHTTPServer):
     def __init__(self, review: Review, port: int = 0) -> None:
         super().__init__((_ADDRESS, port), _Handler)
         self.review = review
+        # When to close each connection; infinity while its request is answered.
+        self.deadlines: dict[socket.socket, float] = {}
         self.token = secrets.token_urlsafe()
         self.hosts = f"{_ADDRESS}:{self.server_port}", f"localhost:{self.server_port}"
         self.address = f"http://{self.hosts[0]}/{self.token}/"
         self.pages = {k: (page_file(name).encode(), kind) for k, (name, kind) in _PAGES.items()}
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a connection in a new thread, or close it if there are too many."""
+        if len(self.deadlines) >= _MOST_CONNECTIONS:
+            self.shutdown_request(request)
+            return
+        self.deadlines[request] = time.monotonic() + _IDLE
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        self.deadlines.pop(request, None)
+        super().shutdown_request(request)
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Log errors of connections that were closed by the other side."""
         logger.debug("Review: a connection was closed early.")
+
+    def service_actions(self) -> None:
+        """Close connections that send their requests too slowly; called twice a second."""
+        for connection, deadline in list(self.deadlines.items()):
+            if deadline < time.monotonic():
+                with suppress(OSError):  # it may have been closed meanwhile
+                    connection.shutdown(socket.SHUT_RDWR)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -81,8 +107,17 @@ class _Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "mne_otica", ""
     timeout = _IDLE
 
+    def handle_one_request(self) -> None:
+        """Read a request and answer it."""
+        self._allow(_IDLE)
+        super().handle_one_request()
+
+    def _allow(self, seconds: float) -> None:
+        self.server.deadlines[self.connection] = time.monotonic() + seconds
+
     def do_GET(self) -> None:
         """Answer with a page or with data."""
+        self._allow(math.inf)
         self._answer(self._get)
 
     def do_POST(self) -> None:
@@ -171,8 +206,10 @@ class _Handler(BaseHTTPRequestHandler):
         if int(length) > _LARGEST_BODY:
             told = f"At most {_LARGEST_BODY} bytes are taken."
             raise Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, told)
+        text = self.rfile.read(int(length))
+        self._allow(math.inf)
         try:
-            body = json.loads(self.rfile.read(int(length)))
+            body = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise ValueError("The body is not JSON.") from error
         if not isinstance(body, dict):
@@ -192,6 +229,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         self._send(status, *_json({"error": message} | facts)[:2], {"Connection": "close"})
         if self.command == "POST":  # if the connection closes earlier, the reply may be lost
+            self._allow(_IDLE)
             self.connection.settimeout(1.0)
             with suppress(OSError):
                 while self.rfile.read1(_LARGEST_BODY):

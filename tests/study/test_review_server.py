@@ -4,6 +4,7 @@ import http.client
 import json
 import shutil
 import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -273,3 +274,30 @@ def test_every_start_that_the_server_names_is_accepted(server):
     status, _, body = send(server, f"api/effect?recording={index}&component=0&start=0.22265625")
     assert status == 200
     assert json.loads(body)["start"] == pytest.approx(0.22)
+
+
+def test_slow_and_many_connections_are_closed(review, monkeypatch):
+    monkeypatch.setattr("mne_otica.study.review_server._IDLE", 1)
+    monkeypatch.setattr("mne_otica.study.review_server._MOST_CONNECTIONS", 4)
+    with serving(review) as server:
+        address = "127.0.0.1", server.server_port
+        slow = [socket.create_connection(address, timeout=5) for _ in range(6)]
+        for connection in slow[4:]:
+            assert connection.recv(1) == b"", "one too many"
+        assert len(server.deadlines) == 4
+        closed, started = False, time.monotonic()
+        while not closed and time.monotonic() - started < 5:
+            try:
+                slow[0].sendall(b"G")  # never idle for long
+                slow[0].settimeout(0.2)
+                closed = slow[0].recv(1) == b""
+            except TimeoutError:
+                pass
+            except OSError:
+                closed = True
+        assert closed
+        for connection in slow:
+            connection.close()
+        while server.deadlines and time.monotonic() - started < 10:
+            time.sleep(0.05)
+        assert send(server, "api/study")[0] == 200
