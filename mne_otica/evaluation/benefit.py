@@ -69,22 +69,32 @@ def benefit_of(pair: Pair, events: ArrayLike, signs: Array | None = None) -> RMS
     kept = np.isin(samples, used)
     signs = np.ones(len(used)) if signs is None else signs[kept]
     at = used[:, np.newaxis] + np.arange(*bounds)
-    # Shape (before and after, n_events, n_channels, n_times in the window)
-    cut = np.array([x[:, at].swapaxes(0, 1) for x in (pair.before, pair.after)])
-    cut *= signs[:, np.newaxis, np.newaxis]
-    # One mean square per event and channel is enough for all but the averages.
-    power = np.mean(cut**2, axis=3)
-    overall, each = reduction(*power.sum(axis=(1, 2))), power.sum(axis=2)
-    # The average over events is relative to the baseline before it.
     before_it = np.arange(bounds[0] - int(HALF_WINDOW * pair.sfreq), bounds[0])
     baseline = (used[:, np.newaxis] + before_it).clip(0)
-    levels = [np.nanmean(x[:, baseline], axis=2).T for x in (pair.before, pair.after)]
-    cut = cut - signs[:, np.newaxis, np.newaxis] * np.array(levels)[..., np.newaxis]
-    average_power = np.mean(np.mean(cut, axis=1) ** 2, axis=2)
+
+    def cut(channel: int) -> Array:
+        """Return the windows of a channel, shape (before and after, n_events, n_times)."""
+        return np.array([x[channel, at] for x in (pair.before, pair.after)])
+
+    def relative(windows: Array, channel: int) -> Array:
+        """Return windows relative to the baseline before them, steps turned to one direction."""
+        levels = [np.nanmean(x[channel, baseline], axis=1) for x in (pair.before, pair.after)]
+        return signs[:, np.newaxis] * (windows - np.array(levels)[..., np.newaxis])
+
+    # One channel at a time, as all windows of a long recording may be larger than the recording.
+    # One mean square per event and channel is enough for all but the averages.
+    power = np.empty((2, len(used), len(pair.before)))
+    average_power = np.empty((2, len(pair.before)))
+    for k in range(len(pair.before)):
+        windows = cut(k)
+        power[:, :, k] = np.mean(windows**2, axis=2)
+        average_power[:, k] = np.mean(relative(windows, k).mean(axis=1) ** 2, axis=1)
+    overall, each = reduction(*power.sum(axis=(1, 2))), power.sum(axis=2)
     blink_size = np.sqrt(average_power[0])
     most = np.argsort(-blink_size)[:MOST_AFFECTED]
-    average, cut = reduction(*average_power[:, most].sum(axis=1)), cut[:, :, most]
-    without = (cut.sum(axis=1, keepdims=True) - cut) / max(len(used) - 1, 1)
+    average = reduction(*average_power[:, most].sum(axis=1))
+    affected = np.stack([relative(cut(k), k) for k in most], axis=2)
+    without = (affected.sum(axis=1, keepdims=True) - affected) / max(len(used) - 1, 1)
     result = RMSReduction(
         overall=overall,
         interval=_jackknife(overall, reduction(*(each.sum(axis=1, keepdims=True) - each))),

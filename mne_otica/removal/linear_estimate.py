@@ -93,10 +93,15 @@ class Component:
     def _around(self, event: int, own: Array) -> tuple[Array, Mask]:
         """Return an event's surroundings without the other events, and which samples are known."""
         frame = self.frame
-        at = event + frame.start - frame.context + np.arange(frame.around)
-        known = (at >= 0) & (at < len(self.course))
-        at = at.clip(0, len(self.course) - 1)
-        known &= self.good[at]
+        first = event + frame.start - frame.context
+        at: slice | Samples = slice(first, first + frame.around)
+        if 0 <= first <= len(self.course) - frame.around:
+            known = self.good[at]
+        else:
+            at = first + np.arange(frame.around)
+            known = (at >= 0) & (at < len(self.course))
+            at = at.clip(0, len(self.course) - 1)
+            known &= self.good[at]
         values = self.course[at] - self.part[at]
         values[frame.inside] += own
         if known.any():  # offsets are large; what is left of them is drift
@@ -121,13 +126,25 @@ class Component:
 
     def windows(self, events: Samples, parts: Array) -> Array:
         """Return each event's window without the other events and what can be predicted."""
-        found = np.zeros((len(events), self.frame.around))
-        for k, (event, own) in enumerate(zip(events, parts, strict=True)):
-            found[k], known = self._around(event, own)
-            if known.any():
-                found[k] = bridged(found[k], ~known)
-        outside = np.delete(found, self.frame.inside, axis=1)
-        return found[:, self.frame.inside] - outside @ self.prediction.T
+        frame, rest, found = self.frame, self.course - self.part, np.empty(parts.shape)
+        first = events + frame.start - frame.context
+        n_bad = np.cumsum(np.r_[0, ~self.good])
+        whole = (first >= 0) & (first + frame.around < len(n_bad))
+        whole[whole] = n_bad[first[whole] + frame.around] == n_bad[first[whole]]
+        for some in np.array_split(np.arange(len(events)), len(events) // 1000 + 1):
+            around = np.zeros((len(some), frame.around))
+            simple = whole[some]
+            if simple.any():
+                cut = sliding_window_view(rest, frame.around)[first[some[simple]]]
+                cut[:, frame.inside] += parts[some[simple]]
+                around[simple] = cut - cut.mean(axis=1, keepdims=True)
+            for k in np.flatnonzero(~simple):
+                around[k], known = self._around(events[some[k]], parts[some[k]])
+                if known.any():
+                    around[k] = bridged(around[k], ~known)
+            outside = np.delete(around, frame.inside, axis=1)
+            found[some] = around[:, frame.inside] - outside @ self.prediction.T
+        return found
 
     def learn_events(self, windows: Array, weights: Array) -> None:
         """Estimate mean and covariance of the artifact from its windows."""
