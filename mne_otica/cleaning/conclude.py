@@ -115,7 +115,8 @@ class _Sides:
         before = self.filtered._data
         after = before.copy()
         for part in parts:
-            after -= self.maps[:, part.components] @ self.in_band[part.kind]
+            for row, weights in zip(after, self.maps[:, part.components], strict=True):
+                row -= weights @ self.in_band[part.kind]
         return Pair.of_arrays(self.filtered, before, after, range(len(before)), self.reject)
 
 
