@@ -93,15 +93,10 @@ class Component:
     def _around(self, event: int, own: Array) -> tuple[Array, Mask]:
         """Return an event's surroundings without the other events, and which samples are known."""
         frame = self.frame
-        first = event + frame.start - frame.context
-        at: slice | Samples = slice(first, first + frame.around)
-        if 0 <= first <= len(self.course) - frame.around:
-            known = self.good[at]
-        else:
-            at = first + np.arange(frame.around)
-            known = (at >= 0) & (at < len(self.course))
-            at = at.clip(0, len(self.course) - 1)
-            known &= self.good[at]
+        at = event + frame.start - frame.context + np.arange(frame.around)
+        known = (at >= 0) & (at < len(self.course))
+        at = at.clip(0, len(self.course) - 1)
+        known &= self.good[at]
         values = self.course[at] - self.part[at]
         values[frame.inside] += own
         if known.any():  # offsets are large; what is left of them is drift
@@ -127,21 +122,16 @@ class Component:
     def windows(self, events: Samples, parts: Array) -> Array:
         """Return each event's window without the other events and what can be predicted."""
         frame, rest, found = self.frame, self.course - self.part, np.empty(parts.shape)
-        first = events + frame.start - frame.context
-        n_bad = np.cumsum(np.r_[0, ~self.good])
-        whole = (first >= 0) & (first + frame.around < len(n_bad))
-        whole[whole] = n_bad[first[whole] + frame.around] == n_bad[first[whole]]
-        for some in np.array_split(np.arange(len(events)), len(events) // 1000 + 1):
-            around = np.zeros((len(some), frame.around))
-            simple = whole[some]
-            if simple.any():
-                cut = sliding_window_view(rest, frame.around)[first[some[simple]]]
-                cut[:, frame.inside] += parts[some[simple]]
-                around[simple] = cut - cut.mean(axis=1, keepdims=True)
-            for k in np.flatnonzero(~simple):
-                around[k], known = self._around(events[some[k]], parts[some[k]])
-                if known.any():
-                    around[k] = bridged(around[k], ~known)
+        lags = frame.start - frame.context + np.arange(frame.around)
+        for some in np.array_split(np.arange(len(events)), len(events) // 1000 + 1):  # for memory
+            at = events[some, np.newaxis] + lags
+            inside, at = (at >= 0) & (at < len(rest)), at.clip(0, len(rest) - 1)
+            around, known = rest[at], inside & self.good[at]
+            around[:, frame.inside] += parts[some]
+            n_known = known.sum(axis=1, keepdims=True)
+            around -= np.sum(around * known, axis=1, keepdims=True) / np.maximum(n_known, 1)
+            for k in np.flatnonzero((n_known > 0) & (n_known < frame.around)):
+                around[k] = bridged(around[k], ~known[k])
             outside = np.delete(around, frame.inside, axis=1)
             found[some] = around[:, frame.inside] - outside @ self.prediction.T
         return found
