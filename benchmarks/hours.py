@@ -129,8 +129,8 @@ def lines(cases: list[str], ways: list[str]) -> Iterator[str]:
 
 def held_out(folder: Path) -> Iterator[str]:
     """Yield the dependence that fits at both rates leave in samples that were not fitted."""
-    yield "Fits as in `clean_raw`, of recordings with more than 200 Hz; nats, mean of 5 seeds."
-    yield "| recording | Hz | low, Hz | fitted half | full rate | low rate | more | SD of seeds |"
+    yield "Fits as in `clean_raw`, of recordings with more than 200 Hz; nats over 5 seeds."
+    yield "| recording | Hz | low, Hz | fitted half | full rate | low rate | difference | SD |"
     yield "|---|---|---|---|---|---|---|---|"
     more = []
     for path in sorted(folder.glob("*raw.fif*")):
