@@ -2,11 +2,14 @@
 
     python -m benchmarks.hours             all recordings, one after the other
     python -m benchmarks.hours 64x60x500   channels x minutes x Hz
+    python -m benchmarks.hours --held-out FOLDER
 
 Each recording is simulated into a file, and cleaned in processes of its own: loaded, and not
 loaded with the result written to a file. The peak is that of the resident set above the interpreter
 with the package imported; it holds the recording. ``--ways picard fastica`` are MNE's ICA with
-ICLabel, which take hours for the longest.
+ICLabel, which take hours for the longest. ``--held-out`` asks what the low rate costs: the
+dependence that fits at both rates leave in every other ten seconds of real recordings, which were
+not fitted.
 """
 
 import argparse
@@ -26,7 +29,12 @@ from scipy.signal import lfilter
 
 from benchmarks.isolated import watched
 from benchmarks.results import PAGE, show
+from benchmarks.solver import HALF_SECONDS
 from mne_otica import clean_raw, datasets
+from mne_otica.metrics import residual_dependence
+from mne_otica.signals.reading import filtered_copy
+from mne_otica.solver._linalg import Channels, project
+from mne_otica.solver.otica import unmix
 
 CASES = ("64x60x500", "256x30x500", "8x720x128", "32x120x1000", "64x10x250")
 WAYS = ("filter", "loaded", "file")
@@ -119,12 +127,50 @@ def lines(cases: list[str], ways: list[str]) -> Iterator[str]:
                 )
 
 
+def held_out(folder: Path) -> Iterator[str]:
+    """Yield the dependence that fits at both rates leave in samples that were not fitted."""
+    yield "Fits as in `clean_raw`, of recordings with more than 200 Hz; nats over 5 seeds."
+    yield "| recording | Hz | low, Hz | fitted half | full rate | low rate | difference | SD |"
+    yield "|---|---|---|---|---|---|---|---|"
+    more = []
+    for path in sorted(folder.glob("*raw.fif*")):
+        raw = mne.io.read_raw_fif(path, preload=True).pick("eeg", exclude="bads")
+        if raw.info["sfreq"] <= 200:
+            continue
+        low, full = filtered_copy(raw, 1.0, 40.0), raw.copy().filter(1.0, 40.0)
+        both = [(one.get_data(), one.info["sfreq"]) for one in (full, low)]
+        for number, half in enumerate(("first", "second")):
+            parts = [cut(*one, number) for one in both]
+            K, mean = Channels(parts[0][0]).whitening()
+            rest, left = project(K, parts[0][1], mean, np.float64), []
+            for fitted, _ in parts:
+                own = K @ (fitted - fitted.mean(axis=1, keepdims=True))
+                again, centre = Channels(own).whitening()
+                white = project(again, own, centre, np.float32)
+                found = [unmix(white, refine="none", random_state=k).W @ again for k in range(5)]
+                left.append([residual_dependence(W @ rest, W) for W in found])
+            more.append(np.mean(left[1]) - np.mean(left[0]))
+            scatter = np.std(left[0], ddof=1)
+            name, rates = path.name.split("_raw")[0], [f"{sfreq:.0f}" for _, sfreq in both]
+            cells = [name, *rates, half, *(f"{np.mean(x):.3f}" for x in left)]
+            cells += [f"{more[-1]:+.3f}", f"{scatter:.3f}"]
+            yield f"| {' | '.join(cells)} |"
+    yield ""
+    yield f"Mean of the differences: {np.mean(more):+.4f}, largest: {max(more):+.3f} nats."
+
+
+def cut(signals: np.ndarray, sfreq: float, number: int) -> tuple[np.ndarray, np.ndarray]:
+    chosen = np.arange(signals.shape[1]) // int(HALF_SECONDS * sfreq) % 2 == number
+    return signals[:, chosen], signals[:, ~chosen]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cases", nargs="*", help="channels x minutes x Hz")
     parser.add_argument("--into", help="only simulate a recording into this file")
     parser.add_argument("--way", nargs=2, help="measure one way and file here, as JSON")
     parser.add_argument("--ways", nargs="+", default=WAYS, choices=WAYS + RIVALS)
+    parser.add_argument("--held-out", type=Path, help="a folder of real recordings")
     parser.add_argument("--write", action="store_true", help=f"keep the result in {PAGE.name}")
     args = parser.parse_args()
     mne.set_log_level("error")
@@ -132,6 +178,9 @@ def main() -> None:
     if args.into:
         n_channels, minutes, sfreq = args.cases[0].split("x")
         recording(int(n_channels), float(minutes), float(sfreq)).save(args.into)
+    elif args.held_out:
+        title = "Fits at the low rate, held out: `python -m benchmarks.hours --held-out FOLDER`"
+        show(title, held_out(args.held_out), args.write)
     elif args.way:
         print(json.dumps(measured(args.way[1], args.way[0])))
     else:

@@ -19,6 +19,7 @@ from mne.utils import fill_doc, logger, verbose
 from numpy.typing import NDArray
 
 from mne_otica.solver._linalg import Channels, one_blas_thread, project
+from mne_otica.solver.contrast import let_work_go
 from mne_otica.solver.otica import check_options, contrast_of, unmix
 from mne_otica.utils import checks
 
@@ -276,7 +277,10 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
     pca = ica.pca_components_[:size]
     scale = np.sqrt(ica.pca_explained_variance_[:size])
     whitening = pca / scale[:, np.newaxis] @ ica._pre_whiten(np.eye(len(data)))
-    white = project(whitening, data, channels.mean, np.float32)
+    # As in MNE's own fits, this copy of the data is overwritten: row by row, its first half.
+    inplace = data.flags.c_contiguous and data.dtype == np.float64
+    out = data.view(np.float32)[:size, :n_samples] if inplace else None
+    white = project(whitening, data, channels.mean, np.float32, out)
     unmixing = unmix(white, random_state=rng, **ica.fit_params)
     # So far MNE's fit has scaled an identity matrix.
     ica.unmixing_matrix_[:size, :size] = unmixing.W / scale
@@ -286,6 +290,7 @@ def _fit_otica(ica: Any, data: NDArray, fit_type: str, rng: np.random.Generator)
     ica.rank_ = channels.rank
     ica.contrast_ = np.zeros(ica.n_components_)
     ica.contrast_[:size] = contrast_of(unmixing, n_samples)
+    let_work_go()
 
 
 def _powers(ica: Any, raw: Any) -> Any:

@@ -154,8 +154,8 @@ class Components:
         if len(self.maps) < 4:
             return np.full(len(self), np.nan)
         prepared = self.prepared
-        large = np.abs(prepared.band) > LARGE * prepared.background[:, np.newaxis]
-        large &= prepared.good
+        pairs = zip(prepared.band, prepared.background, strict=True)
+        large = ((np.abs(x) > LARGE * scale) & prepared.good for x, scale in pairs)
         return _maps.focality(_maps.large_maps(prepared.band, self.channels.prepared.band, large))
 
     @cached_property

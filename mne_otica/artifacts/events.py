@@ -245,7 +245,7 @@ class Steps:
 def steps(prepared: Prepared) -> list[Steps]:
     """Return the steps of each signal."""
     length = max(1, int(_LEVEL * prepared.sfreq))
-    levels = uniform_filter1d(prepared.slow, length, axis=1, mode="nearest")
+    levels = (uniform_filter1d(row, length, mode="nearest") for row in prepared.slow)
     return [_steps_of(prepared, k, level) for k, level in enumerate(levels)]
 
 

@@ -20,6 +20,7 @@ from mne_otica.signals.low_rate import Signals, check_ica, check_names
 from mne_otica.utils.arrays import Samples
 from mne_otica.utils.checks import _validate_flag, _validate_number, _validate_type, warn
 from mne_otica.utils.docs import fill_doc
+from mne_otica.utils.progress import step
 
 _BLINK_COMPONENTS = 2  # the lid, and the rotation of the eyes below it
 # The artifacts that a type of channel sees.
@@ -210,6 +211,7 @@ class _Known:
         components, rows = self.components, []
         every = range(len(components))
         for name, limit in most.items():
+            step(1 / 4)
             if name == "blink":
                 own = _blink.judge_together(components, threshold or ACCEPT)
             else:

@@ -1,5 +1,6 @@
 """Maps over channels: those that blinks and eye movements have, and what a map tells."""
 
+from collections.abc import Iterable
 from functools import cache
 
 import numpy as np
@@ -119,7 +120,7 @@ def same_map(maps: Array, scale: Array) -> Mask:
     return agreement >= max(0.6, np.median(agreement) - 0.2)
 
 
-def large_maps(signals: Array, channels: Array, large: Mask) -> Array:
+def large_maps(signals: Array, channels: Array, large: Iterable[Mask]) -> Array:
     """Return the map of each signal where it is large, (n_channels, n_signals); NaN if nowhere."""
     found = np.full((len(channels), len(signals)), np.nan)
     for k, (signal, chosen) in enumerate(zip(signals, large, strict=True)):

@@ -16,6 +16,7 @@ from scipy.signal import find_peaks
 
 from mne_otica import __version__
 from mne_otica.artifacts import check_kinds, kinds
+from mne_otica.artifacts.maps import correlations
 from mne_otica.cleaning.cross_check import SAME, removed_events, weights_of, without_useless
 from mne_otica.cleaning.found import Decision, Found, add_choice, blinks_of_choice
 from mne_otica.cleaning.result import Cleaned
@@ -32,7 +33,7 @@ from mne_otica.signals.reading import LowRateRaw, of_steps
 from mne_otica.signals.recording import quiet
 from mne_otica.signals.unmixing import maps_in_volts
 from mne_otica.signals.windows import HALF_BEAT, HALF_WINDOW, Pair
-from mne_otica.utils.arrays import Array, Samples
+from mne_otica.utils.arrays import Array, Samples, nearest
 from mne_otica.utils.checks import _validate_type
 
 
@@ -112,7 +113,8 @@ class _Sides:
         before = self.filtered._data
         after = before.copy()
         for part in parts:
-            after -= self.maps[:, part.components] @ self.in_band[part.kind]
+            for row, weights in zip(after, self.maps[:, part.components], strict=True):
+                row -= weights @ self.in_band[part.kind]
         return Pair.of_arrays(self.filtered, before, after, range(len(before)), self.reject)
 
 
@@ -193,10 +195,9 @@ def _missed(events: Samples, filtered: LowRateRaw, bad: NDArray[np.bool_]) -> Sa
         return events[:0]
     apart = round(HALF_WINDOW * sfreq)
     peaks, _ = find_peaks(course, height, distance=apart, prominence=height)
+    peaks = peaks[(np.abs(peaks - samples[nearest(peaks, samples)]) > apart) & ~bad[peaks]]
     # benchmarks.stated, `mmidb_S002R01`, chose 0.8, and half the median height.
-    alike = [np.corrcoef(average, one)[0, 1] >= 0.8 for one in maps_at(peaks).T]
-    away = np.abs(peaks[:, np.newaxis] - samples).min(axis=1, initial=filtered.n_times)
-    peaks = peaks[np.array(alike, bool) & (away > apart) & ~bad[peaks]]
+    peaks = peaks[correlations(average[np.newaxis], maps_at(peaks).T)[0] >= 0.8]
     new = peaks * filtered.step + filtered.origin
     return np.column_stack([new, np.full(len(new), MISSED), np.full(len(new), events[0, 2])])
 

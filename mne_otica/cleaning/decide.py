@@ -17,6 +17,7 @@ from mne_otica.signals.reading import LowRateRaw, filtered_copy
 from mne_otica.signals.recording import annotated_bad, quiet
 from mne_otica.signals.windows import HALF_WINDOW, whole_windows, window_bounds
 from mne_otica.utils.checks import _check_option, _validate_flag, _validate_number, _validate_type
+from mne_otica.utils.progress import stage
 
 # The kind with the best evidence; docs/artifacts.md has the numbers for the others and their
 # shortcomings. Electrodes should never be added: it is better to mark the channel as bad.
@@ -59,6 +60,7 @@ def find(
     if not ica.exclude:
         return found
     filtered = filtered_copy(raw, *band) if filtered is None else filtered
+    stage("remove")
     taken = to_take(raw, ica, found.decisions, {"removal": removal, "reject_by_annotation": reject})
     return cross_checked(found, taken, ica, filtered, reject, filtered.like)
 

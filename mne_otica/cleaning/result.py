@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -249,12 +250,16 @@ class Cleaned:
         if present and not overwrite:
             raise FileExistsError(f"{present} exist(s); pass overwrite=True or another folder.")
         folder.mkdir(parents=True, exist_ok=True)
-        with quiet():
+        # The files are moved when all are written, so that an interrupt leaves no part of one.
+        with quiet(), tempfile.TemporaryDirectory(prefix=".", dir=folder) as scratch:
+            aside = {name: Path(scratch) / path.name for name, path in paths.items()}
             for name in list(paths)[:-2]:
-                getattr(self, name).save(paths[name], overwrite=overwrite)
+                getattr(self, name).save(aside[name])
             facts = json.dumps(self.to_dict(), indent=2, allow_nan=False)
-            paths["sidecar"].write_text(facts + "\n", encoding="utf-8")
-            self.report().save(paths["report"], open_browser=False, overwrite=overwrite)
+            aside["sidecar"].write_text(facts + "\n", encoding="utf-8")
+            self.report().save(aside["report"], open_browser=False)
+            for path in Path(scratch).iterdir():  # long recordings are split
+                path.replace(folder / path.name)
         logger.info(f"Saved {len(paths)} files in {folder}.")
         return paths
 

@@ -71,18 +71,29 @@ def benefit_of(
     kept = np.isin(samples, used)
     weights = np.ones(len(used)) if weights is None else weights[kept]
     at = used[:, np.newaxis] + np.arange(*bounds)
-    # Shape (before and after, n_events, n_channels, n_times in the window)
-    cut = np.array([x[:, at].swapaxes(0, 1) for x in (pair.before, pair.after)])
+
+    def cut(channel: int) -> Array:
+        """Return the windows of a channel, shape (before and after, n_events, n_times)."""
+        return np.array([x[channel, at] for x in (pair.before, pair.after)])
+
+    def weighed(windows: Array) -> Array:
+        """Return windows relative to their own level, as the average over events is."""
+        return weights[:, np.newaxis] * (windows - windows.mean(axis=2, keepdims=True))
+
+    # One channel at a time, as all windows of a long recording may be larger than the recording.
     # One mean square per event and channel is enough for all but the averages.
-    power = np.mean(cut**2, axis=3)
+    power = np.empty((2, len(used), len(pair.before)))
+    average_power = np.empty((2, len(pair.before)))
+    for k in range(len(pair.before)):
+        windows = cut(k)
+        power[:, :, k] = np.mean(windows**2, axis=2)
+        average_power[:, k] = np.mean(weighed(windows).mean(axis=1) ** 2, axis=1)
     overall, each = reduction(*power.sum(axis=(1, 2))), power.sum(axis=2)
-    # The average over events is relative to its own level.
-    cut = weights[:, np.newaxis, np.newaxis] * (cut - cut.mean(axis=3, keepdims=True))
-    average_power = np.mean(np.mean(cut, axis=1) ** 2, axis=2)
     blink_size = np.sqrt(average_power[0])
     most = np.argsort(-blink_size)[:MOST_AFFECTED]
-    average, cut = reduction(*average_power[:, most].sum(axis=1)), cut[:, :, most]
-    without = (cut.sum(axis=1, keepdims=True) - cut) / max(len(used) - 1, 1)
+    average = reduction(*average_power[:, most].sum(axis=1))
+    affected = np.stack([weighed(cut(k)) for k in most], axis=2)
+    without = (affected.sum(axis=1, keepdims=True) - affected) / max(len(used) - 1, 1)
     result = RMSReduction(
         overall=overall,
         interval=_jackknife(overall, reduction(*(each.sum(axis=1, keepdims=True) - each))),

@@ -121,13 +121,20 @@ class Component:
 
     def windows(self, events: Samples, parts: Array) -> Array:
         """Return each event's window without the other events and what can be predicted."""
-        found = np.zeros((len(events), self.frame.around))
-        for k, (event, own) in enumerate(zip(events, parts, strict=True)):
-            found[k], known = self._around(event, own)
-            if known.any():
-                found[k] = bridged(found[k], ~known)
-        outside = np.delete(found, self.frame.inside, axis=1)
-        return found[:, self.frame.inside] - outside @ self.prediction.T
+        frame, rest, found = self.frame, self.course - self.part, np.empty(parts.shape)
+        lags = frame.start - frame.context + np.arange(frame.around)
+        for some in np.array_split(np.arange(len(events)), len(events) // 1000 + 1):  # for memory
+            at = events[some, np.newaxis] + lags
+            inside, at = (at >= 0) & (at < len(rest)), at.clip(0, len(rest) - 1)
+            around, known = rest[at], inside & self.good[at]
+            around[:, frame.inside] += parts[some]
+            n_known = known.sum(axis=1, keepdims=True)
+            around -= np.sum(around * known, axis=1, keepdims=True) / np.maximum(n_known, 1)
+            for k in np.flatnonzero((n_known > 0) & (n_known < frame.around)):
+                around[k] = bridged(around[k], ~known[k])
+            outside = np.delete(around, frame.inside, axis=1)
+            found[some] = around[:, frame.inside] - outside @ self.prediction.T
+        return found
 
     def learn_events(self, windows: Array, weights: Array) -> None:
         """Estimate mean and covariance of the artifact from its windows."""

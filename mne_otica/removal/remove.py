@@ -51,6 +51,8 @@ class Part:
 
     def of_rows(self, rows: Sequence[int]) -> Part:
         """Return the part of some of the components."""
+        if list(rows) == list(range(len(self.components))):
+            return self
         some, estimate = [self.components[k] for k in rows], self.estimate
         if estimate is not None:
             estimate = replace(estimate, part=estimate.part[rows])
@@ -67,6 +69,8 @@ class Taken:
     @classmethod
     def of_parts(cls, parts: Sequence[Part], exclude: Sequence[int], n_times: int) -> Taken:
         """Add up the parts, a row for each of the excluded components."""
+        if len(parts) == 1 and parts[0].components == list(exclude):
+            return cls(parts[0].courses, tuple(parts))
         courses = np.zeros((len(exclude), n_times))
         for part in parts:
             courses[[exclude.index(k) for k in part.components]] += part.courses
@@ -234,7 +238,8 @@ def parts_of(
             if kind == "blink" and annotated.any() and isinstance(inst, BaseRaw):
                 # What is annotated says nothing about blinks elsewhere, but they are removed there.
                 estimate = estimate.joined(kind_part(*own, broken, highpass), annotated)
-            part = Part(kind, list(components), np.where(broken, 0.0, estimate.part), estimate)
+            own = np.where(broken, 0.0, estimate.part) if broken.any() else estimate.part
+            part = Part(kind, list(components), own, estimate)
         left[rows] = left[rows] - part.courses  # a component of several kinds: each in turn
         parts.append(part)
     return Taken.of_parts(parts, every, courses.shape[1])

@@ -48,10 +48,12 @@ def separate(components: list[Component], events: Samples) -> State:
     """Estimate artifact and rest in turn, each given the other."""
     state = State.of_given(events, np.array([one.start(events) for one in components]))
     for k in range(_ROUNDS):
+        windows = []
         for component, own in zip(components, state.parts, strict=True):
             component.learn_rest()
-            component.learn_events(component.windows(state.events, own), state.weights)
-        state.weights = _probabilities(components, state)
+            windows.append(component.windows(state.events, own))
+            component.learn_events(windows[-1], state.weights)
+        state.weights = _probabilities(components, state, windows)
         # The model of the rest improves with each round, so given events are reconsidered.
         last = k == _ROUNDS - 1
         state = _drop(components, state, np.zeros(len(state.events), bool) if last else state.given)
@@ -63,16 +65,20 @@ def separate(components: list[Component], events: Samples) -> State:
     return state
 
 
-def _probabilities(components: list[Component], state: State) -> Array:
+def _probabilities(
+    components: list[Component], state: State, windows: list[Array] | None = None
+) -> Array:
     """Return the probability of each event."""
     evidence, along, size, typical = (np.zeros(len(state.events)) for _ in range(4))
-    for component, own in zip(components, state.parts, strict=True):
-        windows = component.windows(state.events, own)
-        evidence += component.evidence(windows)
+    if windows is None:
+        pairs = zip(components, state.parts, strict=True)
+        windows = [component.windows(state.events, own) for component, own in pairs]
+    for component, some in zip(components, windows, strict=True):
+        evidence += component.evidence(some)
         basis = component.frame.basis / np.sqrt(component.lags[0])
-        windows, mean = windows @ basis, component.mean @ basis
-        along += windows @ mean
-        size += np.sum(windows**2, axis=1)
+        some, mean = some @ basis, component.mean @ basis
+        along += some @ mean
+        size += np.sum(some**2, axis=1)
         typical += mean @ mean
     likeness = along / np.sqrt(np.maximum(size * typical, np.finfo(float).tiny))
     height = along / np.maximum(typical, np.finfo(float).tiny)

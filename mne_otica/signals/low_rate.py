@@ -158,7 +158,7 @@ def filtered(data: Array, sfreq: float, low: float | None, high: float) -> Array
     band = (high, "lowpass") if low is None else ((low, high), "bandpass")
     # The start and the end are mirrored for two seconds: the longest ringing at 1 Hz.
     padlen = max(0, min(int(2 * sfreq), data.shape[-1] - 1))
-    sections, out = _sections(*band, sfreq), np.empty(data.shape)
+    sections, out = _sections(*band, sfreq), np.empty_like(data)
     # One after the other, as SciPy needs three copies of what it filters at once.
     for x, y in zip(np.atleast_2d(data), np.atleast_2d(out), strict=True):
         y[:] = sosfiltfilt(sections, x, padlen=padlen)

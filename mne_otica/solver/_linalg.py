@@ -88,9 +88,12 @@ def chunks(X: NDArray) -> Iterator[slice]:
         yield slice(start, min(start + size, X.shape[1]))
 
 
-def project(matrix: NDArray, X: NDArray, mean: NDArray, dtype: type) -> NDArray:
+def project(
+    matrix: NDArray, X: NDArray, mean: NDArray, dtype: type, out: NDArray | None = None
+) -> NDArray:
     """Return ``matrix @ (X - mean)`` without a centred copy of X."""
-    out = np.empty((len(matrix), X.shape[1]), dtype=dtype)
+    if out is None:
+        out = np.empty((len(matrix), X.shape[1]), dtype=dtype)
     for chunk in chunks(X):
         out[:, chunk] = matrix @ (X[:, chunk] - mean[:, np.newaxis])
     return out

@@ -67,9 +67,11 @@ def w2_squared(y: NDArray) -> Array:
 @lru_cache(maxsize=64)
 def gaussian_floor(n_samples: int) -> float:
     """Return the expected W2² of N standardised Gaussian samples, Equation (3)."""
-    p = np.arange(1, n_samples + 1) / (n_samples + 1)
-    density = np.exp(-0.5 * ndtri(p) ** 2) / np.sqrt(2 * np.pi)
-    return (np.mean(p * (1 - p) / density**2) - 1.5) / n_samples
+    total, size = 0.0, 2**20
+    for start in range(1, n_samples + 1, size):
+        p = np.arange(start, min(start + size, n_samples + 1)) / (n_samples + 1)
+        total += np.sum(p * (1 - p) * 2 * np.pi * np.exp(ndtri(p) ** 2))
+    return (total / n_samples - 1.5) / n_samples
 
 
 def bin_index(
@@ -299,8 +301,10 @@ def _work(shape: tuple[int, int], dtype: type = np.float32, use: str = "") -> ND
 
 
 def let_work_go() -> None:
-    """Free the scratch arrays of this thread, which would be kept as long as it lives."""
+    """Free the scratch arrays of this thread, and those as long as the recording."""
     _of_thread.__dict__.clear()
+    for kept in (_ones, _density_at_quantiles, gaussian_targets):
+        kept.cache_clear()
 
 
 def _chunks(n_rows: int, n_samples: int) -> list[slice]:

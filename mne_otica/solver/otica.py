@@ -11,6 +11,7 @@ from mne_otica.solver import algorithm as newton
 from mne_otica.solver import riemannian
 from mne_otica.solver._linalg import Channels, chunks, nearest_rotation, one_blas_thread, project
 from mne_otica.solver.contrast import Solution, gaussian_floor, gaussian_targets, let_work_go
+from mne_otica.utils import progress
 from mne_otica.utils.arrays import Array
 from mne_otica.utils.checks import (
     RandomState,
@@ -178,14 +179,19 @@ def unmix(
     if len(X) == 1:
         warn("There is only one component, so there is nothing to separate.")
     started = time.perf_counter()
-    bar = ProgressBar(max_iter, mesg="OT-ICA")
-    on_step = partial(bar.update_with_increment_value, 1)
+    bar = None
+    if progress.step(0):  # of a call that shows one bar for all it does
+        on_step = progress.step
+    else:
+        bar = ProgressBar(max_iter, mesg="OT-ICA")
+        on_step = partial(bar.update_with_increment_value, 1)
     if algorithm == "newton":
         solution = newton.solve(X, W, tol, max_iter, _chosen_refinement(refine, X), rng, on_step)
     else:
         start = None if w_init is None else W
         solution = riemannian.solve(X, start, compute, max_iter, rng, on_step)
-    bar.update(max_iter)  # few fits take as many iterations as are allowed
+    if bar is not None:
+        bar.update(max_iter)  # few fits take as many iterations as are allowed
     del on_step, bar  # ends its line before the next is logged
     logger.info(
         f"OT-ICA: {len(X)} components of {X.shape[1]} samples in {solution.n_iter} iterations, "

@@ -3,17 +3,19 @@
 import mne
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 from scipy.stats import norm
 
 from benchmarks.kinds import BRAIN, MUSCLE
 from mne_otica.artifacts import maps as _maps
 from mne_otica.artifacts.events import steps
 from mne_otica.artifacts.kinds import probability, weigh
-from mne_otica.artifacts.rhythm import CERTAIN, follow, rhythms
+from mne_otica.artifacts.rhythm import CERTAIN, HEARTS, follow, one_heart, rhythms
 from mne_otica.signals.low_rate import Signals
 from mne_otica.signals.spectra import spectral_figures, usable_top
 from mne_otica.simulation import simulate_raw
 from mne_otica.simulation.sources import Head
+from mne_otica.utils.arrays import nearest
 from tests.preparing import prepare
 
 SFREQ = 250.0
@@ -57,6 +59,17 @@ def test_random_events_and_noise_are_no_heart():
     random = 0.3 + rng.exponential(0.6, 400)
     for signal in (beating(random, 8)[0], rng.standard_normal(N)):
         assert rhythm(signal).z < 5
+
+
+def test_an_hour_of_noise_holds_no_heart_and_an_hour_of_beats_does():
+    rng, sfreq, n = np.random.default_rng(0), 125.0, 450_000
+    signals = lfilter([1], [1, -0.86], rng.laplace(size=(4, n)))
+    assert one_heart(prepare(signals, sfreq)).z < HEARTS
+    beats = np.cumsum(intervals(66, 0.03, rng).repeat(30))
+    beats = (beats[beats < 3590] * sfreq).astype(int)
+    signals[0] += 30 * np.convolve(np.bincount(beats, minlength=n), [0.3, 1, 0.3], "same")
+    found = one_heart(prepare(signals, sfreq)).peaks
+    assert (np.abs(beats - found[nearest(beats, found)]) <= 3).mean() > 0.95
 
 
 def test_arrhythmia_lowers_the_regularity_but_does_not_forbid():

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from mne_otica import clean_epochs, clean_raw, datasets, preservation, rms_reduction
+from mne_otica.cleaning.clean import TIMES
 from mne_otica.simulation import simulate_raw
 
 
@@ -196,13 +197,17 @@ def test_one_line_per_stage(blinking):
 
 
 @pytest.mark.parametrize(("level", "shown"), [("info", True), ("warning", False)])
-def test_the_fit_shows_its_progress_unless_silenced(blinking, capsys, level, shown):
+def test_one_bar_shows_the_progress_unless_silenced(blinking, capsys, level, shown):
     sim, _ = blinking
     filters = list(mne.utils.logger.filters)
     with mne.utils.catch_logging():
         clean_raw(sim.raw, verbose=level)
-    assert ("OT-ICA" in capsys.readouterr().err) == shown
+    bar = capsys.readouterr().err
+    assert all((f"Clean: {stage}" in bar) == shown for stage in TIMES)
+    assert ("100%" in bar) == shown
+    assert "OT-ICA" not in bar  # the bar of a fit alone
     assert mne.utils.logger.filters == filters
+    assert not any(handler.filters for handler in mne.utils.logger.handlers)
 
 
 def test_result_in_words_and_json(blinking, still):

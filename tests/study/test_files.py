@@ -368,7 +368,7 @@ def test_numbers_in_tables_are_numbers_or_refused(recording, out, cell):
 
 
 def test_interrupted_save_can_be_repeated(recording, tmp_path, monkeypatch):
-    """A folder that a save could not finish is filled by the next, if told to."""
+    """A save that could not finish leaves no file, and can be repeated."""
     result = clean_raw(mne.io.read_raw_fif(recording))
 
     def interrupt(*args, **kwargs):
@@ -378,9 +378,10 @@ def test_interrupted_save_can_be_repeated(recording, tmp_path, monkeypatch):
         patched.setattr(type(result), "report", interrupt)
         with pytest.raises(KeyboardInterrupt):
             result.save(tmp_path / "new")
+    assert not list((tmp_path / "new").iterdir())
+    paths = result.save(tmp_path / "new")
     with pytest.raises(FileExistsError, match="overwrite=True"):
         result.save(tmp_path / "new")
-    paths = result.save(tmp_path / "new", overwrite=True)
     assert_array_equal(
         mne.io.read_raw_fif(paths["raw"]).get_data().shape, result.raw.get_data().shape
     )
