@@ -62,8 +62,8 @@ def find_bads_artifacts(
         The kinds to look for: ``"blink"``, ``"eye movement"``, ``"heartbeat"``, ``"muscle"``
         and ``"electrode"``; None or ``"all"`` means all.
     threshold : float
-        The least probability of an answer ``"yes"``. Below it, down to its counterpart
-        ``1 - threshold``, the answer is ``"unsure"``.
+        The least probability of an answer ``"yes"``; of eye movements without positions, names
+        and EOG, at least 0.9. Below it, down to ``1 - threshold``, the answer is ``"unsure"``.
     max_components : int | None
         The maximum number of components of each kind; None sets no limit, except for
         blinks, which are limited to two.

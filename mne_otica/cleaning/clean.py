@@ -124,8 +124,8 @@ def clean_raw(
     and EOG, ECG and EMG channels are used as evidence if available, but none of them is required.
 
     A component is removed from probability 0.9, as removing brain activity is considered nine
-    times as costly as leaving an artifact in; eye movements, which were right as often from there
-    in recordings left out of the training, from 0.8; blinks, for which all components are judged
+    times as costly as leaving an artifact in; eye movements from 0.8, from where they were right
+    as often in recordings left out of the training; blinks, for which all components are judged
     together, from 0.7. It is better to mark bad electrodes as bad and interpolate them, so
     ``"electrode"`` is not in the default. To study heartbeat-evoked potentials, leave
     ``"heartbeat"`` out.

@@ -79,8 +79,8 @@ def clean_study(
         The kinds of artifacts to remove. This and the other parameters of the cleaning are those of
         :func:`mne_otica.clean_raw`.
     removal : "events" | "component"
-        Whether to remove only the artifacts, or whole components. Components that a
-        person marked as bad are always removed entirely.
+        Whether to remove only the artifacts, or whole components. Components that a person
+        marked as bad are removed entirely, unless an artifact is known to be in them.
     events : str | sequence of str | None
         The conditions: trial types of ``events.tsv`` in BIDS, or names of annotations. If passed,
         the ICA is fitted without the evoked responses, see :func:`mne_otica.clean_raw`.
