@@ -42,7 +42,8 @@ plt.show()
 # There are two measures of the benefit. The first is the reduction of the *average blink*: the
 # windows of 250 ms before to 250 ms after each blink are averaged, and the root mean square (RMS)
 # of this average, relative to its mean, is compared before and after, 1 - RMS(after) /
-# RMS(before), at the five channels where blinks are largest. The interval shows how much it depends on single blinks.
+# RMS(before), at the five channels where blinks are largest. The interval shows how much it
+# depends on single blinks.
 
 benefit = result.kinds["blink"].benefit
 low, high = benefit.average_interval
