@@ -113,6 +113,7 @@ def test_channels_that_a_person_would_keep_are_no_suspects(shared_data):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Only .* s of the recording are away from its .* events")
 def test_hardly_any_good_channel_is_suspect():
     """In at most one of a hundred recordings, of people who blink up to once a second."""
     rng, false = np.random.default_rng(5), 0
