@@ -92,8 +92,8 @@ def _fit(settings: Sequence[Facts]) -> str:
     bads = _spread([len(each["bads"]) for each in settings], "{:.0f}")
     text = (
         f"An independent component analysis by optimal transport [@Jha2026] was fitted on a copy "
-        f"of the {spread('n_channels')} good EEG channels ({bads} marked bad) filtered {band} "
-        f"({common('filter')}), sampled at {spread('sfreq', '{:g}')} Hz, reference "
+        f"of the {spread('n_channels')} good EEG channels ({bads} marked bad), sampled at "
+        f"{spread('sfreq', '{:g}')} Hz, filtered {band} ({common('filter')}), reference "
         f"{common('reference')}; rank {spread('rank')}, {spread('n_components_used')} components, "
         f"seed {one['random_state']}."
     )
@@ -129,7 +129,7 @@ def _removed(kind: str, each: Sequence[Facts]) -> str:
         told.append(f"{_spread([part['n_removed'] for part in removed], '{:.0f}')} events")
     if benefits := [part["gone"] for part in removed if part["gone"] is not None]:
         what = "RMS in its band" if kind == "muscle" else "average artifact"
-        where = "at the five channels most affected"
+        where = f"at the {'' if kind == 'electrode' else 'five '}channels most affected"
         told.append(f"{_percent(benefits)} of the {what} removed {where}")
     known = [(part["cost"], part["harm"]["margin"]) for part in removed if part["cost"] is not None]
     for where, whole in ((f"more than {MARGIN:g} s away from it", False), ("in total", True)):
@@ -144,7 +144,7 @@ def _statuses(each: Sequence[Facts], n_failed: int) -> str:
     if unchanged := counts["none"] + counts["unsure"]:
         told.append(f"{unchanged} recording(s) were left unchanged")
     if counts["poor"]:
-        limits = "less than 50 % of an artifact removed, or more than 30 % of the signal elsewhere"
+        limits = "less than 50 % removed, or more than 30 % elsewhere, of heartbeats at sham beats"
         told.append(f"{counts['poor']} had a poor result ({limits})")
     if n_failed:
         told.append(f"{n_failed} could not be processed")
