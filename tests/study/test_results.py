@@ -189,7 +189,7 @@ def test_methods_say_what_was_done(root, capsys):
     for told in (
         "EEG of 2 recordings was cleaned with mne-otica",
         "MNE-BIDS",
-        "8 good EEG channels (0 marked bad), sampled at 100 Hz, filtered between 1 Hz and 40 Hz (zero",
+        "8 good EEG channels (0 marked bad), sampled at 100 Hz, filtered between 1 Hz and 40 Hz (",
         "rank 8",
         "blinks 0.7",
         "Blinks: removed from 2 of 2 (1 component(s)",
