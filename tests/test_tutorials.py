@@ -156,7 +156,7 @@ def test_comparing(tutorial):
     # .49 to .51 with five kernels
     assert errors["OT-ICA, blinks only"] == pytest.approx(errors["OT-ICA"] / 2, rel=0.05)
     benefit, harm = real["regression"]
-    assert benefit == quoted(name, "Regression removes 91 %")
+    assert benefit == quoted(name, "Regression removes 90 %")
     assert harm == quoted(name, "18 % of the signal away from blinks")
     assert errors["regression on Fp1"] == quoted(name, "ends at 3.5 µV")
     assert found["distance"](found["before"]) == quoted(name, "from 8.7 µV")

@@ -97,7 +97,7 @@ for name, (benefit, harm) in real.items():
 # signal away from blinks. Any ICA method finds the blinks here. What makes the difference is what
 # is removed: if only the blinks are removed from the component, the benefit is the same, and the
 # harm is 1.3 %. It is not zero, as in :ref:`tut-first`, because the blinks are removed from the
-# filtered copy here, and a high-pass filter prolongs them. Regression removes 91 %, and 18 % of the
+# filtered copy here, and a high-pass filter prolongs them. Regression removes 90 %, and 18 % of the
 # signal away from blinks, because the EOG channel also contains brain activity.
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 2.6), sharey=True, layout="constrained")
