@@ -71,6 +71,12 @@ def test_private_methods_have_these_parameters(name, parameters):
     assert list(signature(vars(StockICA)[name]).parameters) == parameters
 
 
+def test_a_progress_bar_has_the_bar_of_tqdm():
+    bar = mne.utils.ProgressBar(1)._tqdm
+    assert {"clear", "close", "set_description_str"} <= set(dir(bar))
+    bar.close()
+
+
 @pytest.mark.parametrize("name", ["__init__", "fit", "apply"])
 def test_public_methods_belong_to_the_class_itself(name):
     assert name in vars(StockICA)

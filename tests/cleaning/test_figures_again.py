@@ -10,7 +10,8 @@ from mne_otica import clean_raw, datasets
 
 IDS = {"blinks": 998, "eye movements": 997, "heartbeats": 999, "electrodes": 995}
 SENTENCE = re.compile(
-    r"(?P<kind>[a-z ]+): (?P<gone>\d+) % removed \((?P<removed>\d+)( of (?P<n>\d+))? events?, .*?\)"
+    r"(?P<kind>[a-z ]+): (?P<gone>\d+) % removed( at (?P<at>[^(]+))? "
+    r"\((?P<removed>\d+)( of (?P<n>\d+))? events?, .*?\)"
     r"(; (?P<away>[\d.]+) % (?P<where>elsewhere|of the whole signal))?"
 )
 
@@ -27,7 +28,7 @@ def steps(removed, samples, away):
     return after - before
 
 
-def computed(raw, result, kind):
+def computed(raw, result, kind, at):
     """Return share removed of the average, of the signal elsewhere, and of the whole signal."""
     names = [name for name in raw.copy().pick("eeg", exclude="bads").ch_names]
     names = [name for name in names if name not in result.raw.info["bads"]]
@@ -56,6 +57,8 @@ def computed(raw, result, kind):
         means.append(mean - mean.mean(axis=1, keepdims=True))
         if x is before:
             most = np.argsort(-rms_rows(means[0]))[:5]
+            if at:
+                most = [names.index(name) for name in at.split(", ")]
     far = good.copy()
     reach = round(1.25 * sfreq)
     for k in samples:
@@ -72,14 +75,14 @@ def rms_rows(x):
 
 
 def check(raw, kind):
-    """Compare the figures of a verdict with those computed again; return how many sentences."""
+    """Compare the figures of a verdict with those computed again, of each kind that is measured."""
     result, n_checked = clean_raw(raw, artifacts=kind), 0
     for sentence in result.verdict.split(". "):
         found = SENTENCE.match(sentence)
         if not found:
             continue
         n_checked += 1
-        gone, elsewhere, whole = computed(raw, result, found["kind"])
+        gone, elsewhere, whole = computed(raw, result, found["kind"], found["at"])
         own = result.events[result.events[:, 2] == IDS[found["kind"]]]
         assert int(found["removed"]) == np.sum(own[:, 1] != 2)
         assert int(found["n"] or found["removed"]) == len(own)
@@ -87,7 +90,8 @@ def check(raw, kind):
         if found["away"]:
             share = elsewhere if found["where"] == "elsewhere" else whole
             assert float(found["away"]) / 100 == pytest.approx(share, abs=0.02)
-    return n_checked
+    assert n_checked == sum(one.gone is not None for one in result.kinds.values())
+    return result
 
 
 RECORDINGS = """biocalib eegmat_00 eegmat_01_1 eegmat_03 eegmat_05_1 eegmat_14_1 eegmat_20_1
@@ -101,8 +105,9 @@ sample28""".split()
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_figures_of_the_verdict(shared_data, name, kind):
     (path,) = shared_data.glob(f"{name}_raw.fif*")
-    check(mne.io.read_raw_fif(path, preload=True), kind)
+    result = check(mne.io.read_raw_fif(path, preload=True), kind)
+    assert bool(result.kinds[kind].components) == bool(result.removed.any())
 
 
 def test_figures_of_the_verdict_about_the_shipped_recording():
-    assert check(datasets.sample(), "blink") == 1
+    assert check(datasets.sample(), "blink").kinds["blink"].components
