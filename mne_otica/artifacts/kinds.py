@@ -25,8 +25,8 @@ Figures = Mapping[str, float]
 # The least probability of an answer "yes": a wrong one counts about twice as much as a missed
 # artifact, 0.7 / 0.3. Blinks, for which all components are judged together, are removed from here.
 ACCEPT = 0.7
-# The other kinds are removed without a person looking at them from here: removing brain activity
-# counts nine times as much as leaving an artifact in, 0.9 / 0.1.
+# Kinds without a limit of their own (`Kind.remove`) are removed, without a person looking at them,
+# from here: removing brain activity counts nine times as much as leaving an artifact in, 0.9 / 0.1.
 REMOVE = 0.9
 
 

@@ -243,8 +243,8 @@ def collected(
     rows: Sequence[ArtifactRow], names: Sequence[str], labels: Sequence[str], geometry: str
 ) -> ArtifactScores:
     """Return scores of rows, the components to remove marked by the one rule for it."""
-    # A component goes from the probability that its kind has for this, if no other kind is more
-    # probable. Blinks, judged together, go with every "yes", with another kind if need be.
+    # A component is removed if its kind is probable enough for this and no other kind is more
+    # probable. Blinks, judged together, are removed with every "yes", even if another kind is.
     highest: dict[int, float] = {}
     for row in rows:
         if row.kind != "blink":

@@ -174,7 +174,7 @@ class _Check:
 def _average(
     data: Array, samples: Samples, signs: Array, bounds: tuple[int, int], steps: bool
 ) -> Array:
-    """Return the average over events, relative to the baseline before it; that of steps to it."""
+    """Return the average over events, relative to the baseline; of steps, to its own mean."""
     total = np.zeros((len(data), bounds[1] - bounds[0]))
     for sample, sign in zip(samples, signs, strict=True):
         total += sign * data[:, sample + bounds[0] : sample + bounds[1]]
